@@ -22,7 +22,7 @@ from typing import Any
 from chaos.analyst import PRICE, ROOM, ROOT, Question, draw
 from chaos.diary import Event
 from discreet.accounting import Box, equals
-from discreet.accounting.budgets.amounts import amount_up
+from discreet.accounting.amounts import amount_up
 from discreet.ledger import Ledger, Receipt, StoredAnswer
 
 KINDS = ("free", "changed", "double", "overspent", "refused", "stuck", "chain", "left")

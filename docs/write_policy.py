@@ -91,7 +91,11 @@ KEYS = {
         "tables": ("table of tables", NONE, "What is public about each table; see below."),
     },
     "session": {
-        "data": ("text", NONE, "The file or address of the data."),
+        "data": (
+            "text, or table of texts",
+            NONE,
+            'The file or address of the data, or `{ visits = "v.csv" }` for several tables.',
+        ),
         "ledger": ("text", NONE, "The file or address of the ledger."),
         "ledger_id": (
             "text",

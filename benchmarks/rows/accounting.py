@@ -15,7 +15,7 @@ from benchmarks.peers.environment import Peers
 from benchmarks.report import OURS
 from benchmarks.truth import Truth, sampled_cumulant
 from discreet.accounting import Leaf, Parallel, Repeat, Sampled, Sequential, account
-from discreet.accounting.worst_case.statement import Statement
+from discreet.accounting.statement import Statement
 from discreet.loss import GaussianDP, PrivacyLoss
 from discreet.loss.calibration import least_scale
 from discreet.loss.composition import Composition

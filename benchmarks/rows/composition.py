@@ -25,7 +25,7 @@ from discreet.accounting import (
     is_not_null,
     one_of,
 )
-from discreet.accounting.cells.loss_map import LossMap
+from discreet.accounting.loss_map import LossMap
 from discreet.loss.rounding import Bracket
 from discreet.mechanisms import Gaussian, Laplace, RandomizedResponse
 

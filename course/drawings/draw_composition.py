@@ -28,8 +28,8 @@ from discreet.accounting import (
     equals,
     exact_size,
 )
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.privacy_filter import PrivacyFilter
+from discreet.accounting.budget import Budget
+from discreet.accounting.filter import PrivacyFilter
 from discreet.charts import Axis, Chart
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated, plot
 from discreet.loss import Laplace as ContinuousLaplace

@@ -9,7 +9,7 @@ from mutants.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         name="leaves that are repeated count once",
-        file="discreet/accounting/tree/leaf_product.py",
+        file="discreet/accounting/requests.py",
         old="            pairs.append((pair, times * count))",
         new="            pairs.append((pair, count))",
         why="A model pays for one of its steps, and takes all of them.",
@@ -17,7 +17,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="prices are rounded down",
-        file="discreet/accounting/budgets/amounts.py",
+        file="discreet/accounting/amounts.py",
         old="    return math.ceil(value / QUANTUM)",
         new="    return math.floor(value / QUANTUM)",
         why="Many small charges add up to less than they cost.",
@@ -28,7 +28,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="budgets are rounded up",
-        file="discreet/accounting/budgets/amounts.py",
+        file="discreet/accounting/amounts.py",
         old="    return math.floor(value / QUANTUM)",
         new="    return math.ceil(value / QUANTUM)",
         why="More may be spent than was promised.",
@@ -37,7 +37,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a charge about everybody is not added up",
-        file="discreet/accounting/budgets/cell_balances.py",
+        file="discreet/accounting/balances.py",
         old=(
             "                everywhere = added(everywhere, self._for_all(piece), times)\n"
             "            else:\n"
@@ -56,7 +56,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="people in a cell do not owe what everybody owes",
-        file="discreet/accounting/budgets/cell_balances.py",
+        file="discreet/accounting/balances.py",
         old="        return added(self.everywhere, self.paid.highest(scope))",
         new="        return self.paid.highest(scope)",
         why="Questions about a part are granted as if nothing had been asked about all.",
@@ -67,7 +67,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a replaced record owes for one place only",
-        file="discreet/accounting/budgets/cell_balances.py",
+        file="discreet/accounting/balances.py",
         old="        return [max(x + y + min(beyond), within) for (x, y), beyond, (within, _) in parts]",
         new="        return [max(x, within) for (x, y), beyond, (within, _) in parts]",
         why="Under replace, two records differ, each in a cell of its own.",
@@ -78,7 +78,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="parts of a parallel composition may overlap",
-        file="discreet/accounting/tree/parallel.py",
+        file="discreet/accounting/parts_and_samples.py",
         old=("        if values in seen:\n            raise _overlapping(values, values)\n"),
         new="",
         why="A record in both parts is charged for one of them.",
@@ -89,7 +89,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="parts that a unit spans are priced as one",
-        file="discreet/accounting/tree/parallel.py",
+        file="discreet/accounting/parts_and_samples.py",
         old=(
             "        if self.overlap > 1 or self.routed or not shared(self.key):\n"
             "            return None"
@@ -103,7 +103,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a certificate for replaced rows is used where rows are added",
-        file="discreet/accounting/tree/leaf.py",
+        file="discreet/accounting/nodes.py",
         old="        return places or self.relation is not Relation.REPLACE_NULL",
         new="        return True",
         why="What is certified for rows in fixed places says nothing where rows have none.",
@@ -113,7 +113,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a filter whose budget was raised goes on",
-        file="discreet/accounting/budgets/privacy_filter.py",
+        file="discreet/accounting/filter.py",
         old="            self._replaced = True\n",
         new="            self._replaced = False\n",
         why="Two filters of the same people each spend a budget.",
@@ -123,7 +123,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="checking and charging are two steps",
-        file="discreet/accounting/budgets/privacy_filter.py",
+        file="discreet/accounting/filter.py",
         old=(
             "        with self._guard:\n"
             "            if not self.fits(pieces):\n"
@@ -143,7 +143,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a condition on several values lets no row through",
-        file="discreet/accounting/worst_case/fold.py",
+        file="discreet/accounting/fold.py",
         old="    return tuple((cell, count) for cell, count in rows if cell[at] & mask)",
         new="    return tuple((cell, count) for cell, count in rows if cell[at] == mask)",
         why="Records that meet a condition on several values are not charged.",
@@ -153,7 +153,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="what is released side by side is not composed",
-        file="discreet/accounting/worst_case/fold.py",
+        file="discreet/accounting/fold.py",
         old="            pairs[pair] = pairs.get(pair, 0) + count",
         new="            pairs[pair] = count",
         why="Equal releases in a sequence are paid for once.",
@@ -161,7 +161,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a replaced record stays in its part",
-        file="discreet/accounting/worst_case/changes.py",
+        file="discreet/accounting/accountant.py",
         old="            atoms = [atom for alike in like[column] for atom in alike[: rows * most]]",
         new="            atoms = [atom for alike in like[column] for atom in alike[:most]]",
         why="Of equal parts, the one that is left and the one that is entered both pay.",
@@ -172,7 +172,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a rule is followed in one direction",
-        file="discreet/accounting/worst_case/granularity.py",
+        file="discreet/accounting/granularity.py",
         old="                yield old, new\n                yield new, old\n",
         new="                yield old, new\n",
         why="What is lost by a record that leaves says nothing about one that comes.",
@@ -183,7 +183,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a release is farther from what it sees than it is",
-        file="discreet/accounting/worst_case/granularity.py",
+        file="discreet/accounting/granularity.py",
         old="        nearest[key] = min(distance, nearest.get(key, math.inf))",
         new="        nearest[key] = distance",
         why="Of the tables that look alike, the last is not the nearest.",
@@ -194,7 +194,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="equal parts of several values are told apart by their releases alone",
-        file="discreet/accounting/worst_case/changes.py",
+        file="discreet/accounting/accountant.py",
         old="-1 if single else place))",
         new="-1))",
         why="A record that moves to a part which others share seems to stay where it was.",

@@ -13,16 +13,6 @@ _EMPTY: Final = (
 
 MUTANTS: Final = (
     Mutant(
-        name="norms of contributions are rounded down",
-        file="discreet/torch/clipping.py",
-        old="        return squares * raised(vectors.shape[1] + 2) + _TINY",
-        new="        return squares * (2 - raised(vectors.shape[1] + 2))",
-        why="A contribution is longer than the bound that noise is scaled to.",
-        caught_by=(
-            "tests/torch/test_private_sum.py::test_no_contribution_is_longer_than_the_bound",
-        ),
-    ),
-    Mutant(
         name="products of a unit may add up to anything",
         file="discreet/torch/clipping.py",
         old="            scales = np.minimum(most, np.minimum(by_norm, by_span))",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
     from discreet.session import (
         check,
         open,  # noqa: A004  called discreet.open
+        propose,
     )
     from discreet.synthetic import plan_synthesis, synthesize
 

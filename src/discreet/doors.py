@@ -12,11 +12,11 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Explainable", "Labeled", "explain_room", "late_names", "open_door"]
+__all__ = ["Explainable", "Labeled", "explain_room", "open_door"]
 
 
 def open_door(
@@ -29,53 +29,25 @@ def open_door(
         file: its file, whose imports under ``if TYPE_CHECKING`` are its public names.
         also: public names that the door itself defines.
     """
-    files: dict[str, list[str]] = {}
+    places: dict[str, str] = {}
     for node in ast.parse(Path(file).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             for each in node.body:
                 if isinstance(each, ast.ImportFrom) and each.module is not None:
-                    files.setdefault(each.module, []).extend(alias.name for alias in each.names)
-    own = files.pop(room, [])
-    inner = {module.removeprefix(f"{room}."): names for module, names in files.items()}
-    names = sorted([*own, *also, *(name for names in files.values() for name in names)])
-    load, _ = late_names(room, inner, rooms=own)
-    return names, load, lambda: names
-
-
-def late_names(
-    room: str, files: Mapping[str, Iterable[str]], *, rooms: Iterable[str] = ()
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` and ``__dir__`` of a door.
-
-    Args:
-        room: the module name of the door.
-        files: the names that each file of the room defines, by its dotted name in the room, or in
-            full for one of another room.
-        rooms: modules behind the door that are public names themselves.
-
-    >>> getattr_, dir_ = late_names("discreet", {"units": ["row"]})
-    >>> getattr_("row").__name__, "row" in dir_()
-    ('row', True)
-    """
-    places = {name: file for file, names in files.items() for name in names}
-    modules = frozenset(rooms)
+                    places |= {alias.name: each.module for alias in each.names}
+    listed = sorted([*also, *places])
 
     def load(name: str) -> Any:
-        if name in modules:
-            return importlib.import_module(f"{room}.{name}")
         if name not in places:
             message = f"module {room!r} has no attribute {name!r}"
             raise AttributeError(message)
-        file = places[name]
-        module = file if file.startswith("discreet.") else f"{room}.{file}"
-        value = getattr(importlib.import_module(module), name)
+        if places[name] == room:  # a module behind the door
+            return importlib.import_module(f"{room}.{name}")
+        value = getattr(importlib.import_module(places[name]), name)
         setattr(sys.modules[room], name, value)
         return value
 
-    def names() -> list[str]:
-        return sorted(sys.modules[room].__all__)
-
-    return load, names
+    return listed, load, lambda: listed
 
 
 def explain_room() -> Any:

@@ -70,63 +70,6 @@ if TYPE_CHECKING:  # this file defines errors alone
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = [
-    "BadArrays",
-    "BadCheckpoint",
-    "BadPolicy",
-    "BudgetError",
-    "DamagedLedger",
-    "DiscreetError",
-    "EngineError",
-    "EngineFailed",
-    "EngineStopped",
-    "EntropyBusy",
-    "EntropyCopied",
-    "EntropyError",
-    "EntropyExhausted",
-    "EntropyForked",
-    "EntropyUnavailable",
-    "ExamplesMix",
-    "InputError",
-    "KeyReused",
-    "LayerNotProvable",
-    "LearningError",
-    "LedgerError",
-    "LedgerUnavailable",
-    "MissingBounds",
-    "NewerFormat",
-    "NotALedger",
-    "NotAllowed",
-    "NotCharged",
-    "NotComposable",
-    "NotExact",
-    "NotFitted",
-    "NotPerExample",
-    "NotPerUnit",
-    "NotSampled",
-    "NotServed",
-    "OtherLedger",
-    "OtherRun",
-    "OutOfRange",
-    "OverBudget",
-    "PolicyError",
-    "QuestionClosed",
-    "QuestionError",
-    "RunFenced",
-    "SourceChanged",
-    "Tampered",
-    "TooImprecise",
-    "TooLarge",
-    "TooNoisy",
-    "TryAgain",
-    "UnknownName",
-    "UnreadableSQL",
-    "UnreadableSource",
-    "UnsupportedSQL",
-    "WrongKind",
-    "WrongType",
-]
-
 
 def _printable(words: str) -> str:
     r"""Return words that do nothing to a terminal but stand there; lines may end.
@@ -492,3 +435,10 @@ class NotFitted(LearningError, ValueError, AttributeError, code="E809"):
 @final
 class BadCheckpoint(LearningError, code="E810"):
     """A checkpoint is torn, or its folder cannot hold one; weights in memory are still there."""
+
+
+__all__ = sorted(  # noqa: PLE0605  (a list of texts)
+    name
+    for name, each in tuple(globals().items())
+    if isinstance(each, type) and issubclass(each, DiscreetError)
+)

@@ -9,7 +9,7 @@ import functools
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.budgets.amounts import added
+from discreet.accounting.amounts import added
 from discreet.loss.elementary import log
 
 

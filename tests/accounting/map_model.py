@@ -7,9 +7,9 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from discreet.accounting.cells.loss_map import LossMap
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.column_conditions import (
+from discreet.accounting.box import Box
+from discreet.accounting.loss_map import LossMap
+from discreet.accounting.values import (
     above,
     at_least,
     below,

@@ -21,11 +21,11 @@ from discreet.accounting import (
     exact_size,
     one_of,
 )
-from discreet.accounting.budgets.amounts import QUANTUM, amount_up, amount_value
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.privacy_filter import PrivacyFilter
-from discreet.accounting.cells.loss_map import LossMap
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.amounts import QUANTUM, amount_up, amount_value
+from discreet.accounting.box import Contribution
+from discreet.accounting.budget import Budget
+from discreet.accounting.filter import PrivacyFilter
+from discreet.accounting.loss_map import LossMap
 from discreet.errors import NotComposable, OverBudget, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace

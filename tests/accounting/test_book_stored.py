@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Leaf, Parallel, Where, at_least, between, equals, one_of
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.cell_balances import ChargedBox, PriceBasis
-from discreet.accounting.budgets.privacy_filter import PrivacyFilter
-from discreet.accounting.cells.loss_map import LossMap
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.balances import ChargedBox, PriceBasis
+from discreet.accounting.box import Contribution
+from discreet.accounting.budget import Budget
+from discreet.accounting.filter import PrivacyFilter
+from discreet.accounting.loss_map import LossMap
 from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.units import person, row
@@ -93,10 +93,7 @@ def test_a_replay_of_stored_pieces_arrives_at_the_same_book(relation, requests):
     for what, scope in requests:
         charge = asked(straight, what, scope)
         if not isinstance(charge, str):
-            stored = json.loads(json.dumps([piece.written() for piece in charge.pieces]))
-            terms = PriceBasis(straight.budget.currency, straight.unit)
-            pieces = [ChargedBox.read(data, terms) for data in stored]
-            assert replayed.add(pieces) == charge
+            assert replayed.add(charge.pieces) == charge
     assert text(replayed) == text(straight)
 
 
@@ -109,18 +106,6 @@ def test_the_form_is_the_documented_one():
         "charges": 1,
         "everywhere": ["100000000000000000000000", "0"],
         "paid": LossMap(2).written(),
-    }
-    (piece,) = book.pieces(ZeroConcentrated(rho="0.1"), scope=Box({"ward": equals("A")}))
-    assert piece.written() == {
-        "box": Box({"ward": equals("A")}).written(),
-        "added": ["100000000000000000000000", "0"],
-        "replaced": ["100000000000000000000000", "0"],
-        "priced_for": {
-            "currency": ["rho", "delta"],
-            "kept_in": "zcdp",
-            "unit": ["row"],
-            "relation": "add_remove",
-        },
     }
 
 
@@ -154,22 +139,6 @@ def test_nothing_else_is_read_as_a_book():
         PrivacyFilter.read(data, budget=book.budget, unit=row(relation="replace"))
     with pytest.raises(WrongKind):
         PrivacyFilter.read(data, budget=Budget(epsilon=1), unit=row())
-
-
-@pytest.mark.parametrize(
-    "amounts",
-    [["-1", "0"], ["1.0", "0"], ["1e3", "0"], ["01", "0"], [" 1", "0"], ["1\n", "0"], ["", "0"],
-     ["\u0661", "0"], [1, 0], ["1"], ["1", "0", "0"], None, "10", ["9" * 1001, "0"], [True, "0"]],
-)  # fmt: skip
-def test_nothing_else_is_read_as_a_piece(amounts):
-    data = ChargedBox(Box.everything(), (1, 0), (2, 0), ROWS).written()
-    for name in ("added", "replaced"):
-        with pytest.raises(WrongKind):
-            ChargedBox.read(changed(data, **{name: amounts}), ROWS)
-    for broken in (None, [], {}, {**data, "more": 1}, changed(data, box=None)):
-        with pytest.raises(WrongKind):
-            ChargedBox.read(broken, ROWS)
-    assert ChargedBox.read(changed(data, added=["9" * 1000, "0"]), ROWS).added == (10**1000 - 1, 0)
 
 
 @pytest.mark.parametrize("amounts", [(-1, 0), (1.0, 0), (True, 0), (1,), (1, 2, 3), ("1", 0)])
@@ -258,9 +227,6 @@ def test_as_many_amounts_of_something_else_are_refused(other):
             step(pieces)
         with pytest.raises(WrongKind, match="currency"):
             step([ChargedBox(Box.everything(), (1, 0), (1, 0))])
-    for data in json.loads(json.dumps([piece.written() for piece in pieces])):
-        with pytest.raises(WrongKind, match="another currency or unit"):
-            ChargedBox.read(data, ROWS)
     with pytest.raises(WrongKind, match="currency"):
         PrivacyFilter.read(other.written(), budget=book.budget, unit=row())
     assert book.spent == (0, 0)

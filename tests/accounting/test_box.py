@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.column_conditions import (
+from discreet.accounting.box import Box
+from discreet.accounting.values import (
     Values,
     anything,
     at_least,

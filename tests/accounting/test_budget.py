@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from discreet.accounting.budgets.amounts import QUANTUM, amount_value
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.tree.leaf import UNPROTECTED
+from discreet.accounting.amounts import QUANTUM, amount_value
+from discreet.accounting.budget import Budget
+from discreet.accounting.leaf_price import UNPROTECTED
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP, ZeroConcentrated
 from discreet_course.textbook import half_square

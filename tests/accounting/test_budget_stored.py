@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import loss
-from discreet.accounting.budgets import budget_limits as limits
-from discreet.accounting.budgets.amounts import amount_up, amount_value
-from discreet.accounting.budgets.budget import Budget
+from discreet.accounting import budget as limits
+from discreet.accounting.amounts import amount_up, amount_value
+from discreet.accounting.budget import Budget
 from discreet.errors import DiscreetError
 from discreet.loss import ZeroConcentrated
 

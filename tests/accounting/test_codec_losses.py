@@ -10,7 +10,6 @@ import pytest
 
 import discreet.loss
 from discreet.accounting import Choice, Group, Leaf, Parallel, Sampled, account, decode, encode
-from discreet.accounting.storage.source_schemas import LOSS_SCHEMAS
 from discreet.errors import DiscreetError
 from discreet.loss import GaussianDP, Laplace, PrivacyLoss, Profile, Pure, RenyiDP, ZeroConcentrated
 from discreet.loss.composition import Composition
@@ -93,7 +92,6 @@ def test_every_class_of_loss_pair_and_shape_can_be_written():
     plain = {"BoundedRangePair", "DiscreteGaussianPair", "DiscreteLaplacePair", "FinitePair"}
     plain |= {"LaplacePair", "SmoothedGaussianPair"}  # tests/accounting/random_trees.py has them
     assert classes - plain <= seen
-    assert {schema.name for schema in LOSS_SCHEMAS} <= seen
 
 
 def test_what_bounds_one_release_still_does_after_reading():

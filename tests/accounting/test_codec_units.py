@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from discreet.accounting.scopes.contribution import Contribution
-from discreet.accounting.storage.codec import decode_unit, encode_unit
+from discreet.accounting.box import Contribution
+from discreet.accounting.codec import decode_unit, encode_unit
 from discreet.errors import DiscreetError, WrongKind
 from discreet.units import Relation, custom, person, row
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.budgets.amounts import (
+from discreet.accounting.amounts import (
     NEVER,
     amount_down,
     amount_up,
@@ -16,13 +16,14 @@ from discreet.accounting.budgets.amounts import (
     format_down,
     format_up,
 )
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.currency import (
+from discreet.accounting.budget import Budget
+from discreet.accounting.currencies import (
     BasicCurrency,
     ConcentratedCurrency,
     JointCurrency,
+    concentrated_price,
+    point_price,
 )
-from discreet.accounting.budgets.loss_prices import concentrated_price, point_price
 from discreet.loss import (
     Approximate,
     GaussianDP,

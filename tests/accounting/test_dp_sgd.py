@@ -15,7 +15,7 @@ from discreet.accounting import (
     dp_sgd_sigma,
     dp_sgd_steps,
 )
-from discreet.accounting.storage.codec import decode, encode
+from discreet.accounting.codec import decode, encode
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP
 from discreet.units import row

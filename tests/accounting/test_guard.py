@@ -1,7 +1,6 @@
 """Budgets in memory: one thread at a time, one process, no copies."""
 
 import copy
-import os
 import pickle
 import sys
 import threading
@@ -77,20 +76,6 @@ def test_no_copies():
     for copied in (copy.copy, copy.deepcopy, pickle.dumps, lambda one: copy.deepcopy({1: one})):
         with pytest.raises(WrongKind, match="copied"):
             copied(budget)
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_spends_nothing():
-    budget = PrivacyFilter(Budget(epsilon=1), unit=row())
-    child = os.fork()
-    if child == 0:
-        try:
-            budget.charge(Pure(epsilon=1))
-        except WrongKind:
-            os._exit(7)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    budget.charge(Pure(epsilon=1))
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, Sequential, equals, one_of
-from discreet.accounting.budgets.amounts import NEVER, amount_up, amount_value
-from discreet.accounting.budgets.budget import checked_raise
-from discreet.accounting.budgets.currency import JointCurrency
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.amounts import NEVER, amount_up, amount_value
+from discreet.accounting.budget import checked_raise
+from discreet.accounting.currencies import JointCurrency
 from discreet.errors import OverBudget, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
@@ -236,7 +235,6 @@ def test_each_cell_has_routes_of_its_own():
 
 
 STATES = "ABC"
-TARIFFS = {name: PriceCache(unit=row(relation=name)) for name in ("add_remove", "replace")}
 REQUESTS = st.lists(
     st.tuples(
         st.sampled_from(
@@ -256,10 +254,7 @@ REQUESTS = st.lists(
 @settings(max_examples=15)
 @given(requests=REQUESTS)
 def test_the_sums_of_everybody_stay_on_a_route(relation, requests):
-    tariff = TARIFFS[relation]  # prices are worked out once
-    book = PrivacyFilter(
-        Budget(epsilon=1, delta="1e-9"), unit=row(relation=relation), tariff=tariff
-    )
+    book = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row(relation=relation))
     fits, limit = book.budget.currency.fits, book.budget.limit
     owed = dict.fromkeys(((x, y) for x in STATES for y in STATES), (0, 0, 0, 0))
     for what, states in requests:

@@ -15,9 +15,8 @@ from discreet.accounting import (
     Sequential,
     account,
 )
-from discreet.accounting.budgets.currency import BasicCurrency
-from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.tree.leaf_product import leaf_product
+from discreet.accounting.currencies import BasicCurrency
+from discreet.accounting.requests import RequestPricer, leaf_product
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import PrivacyUnit, person, row
@@ -128,8 +127,8 @@ def test_one_release_is_never_charged_as_several():
 def test_a_filter_charges_one_release_in_full_after_several():
     unit, rows = person("person"), Contribution(rows=2)
     several, one = (Leaf(loss) for loss in (_sixteen(), _sixteen().as_one()))
-    alone = PriceCache(unit=unit, contribution=rows)
-    after = PriceCache(unit=unit, contribution=rows)
+    alone = RequestPricer(unit=unit, contribution=rows)
+    after = RequestPricer(unit=unit, contribution=rows)
     after.pieces(several, BasicCurrency(), delta="1e-3")
     charged = after.pieces(one, BasicCurrency(), delta="1e-3")
     assert charged == alone.pieces(one, BasicCurrency(), delta="1e-3")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.cells import partition
-from discreet.accounting.cells.loss_map import LossMap
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.column_conditions import (
+from discreet.accounting import cells as partition
+from discreet.accounting.box import Box
+from discreet.accounting.loss_map import LossMap
+from discreet.accounting.values import (
     at_least,
     below,
     between,

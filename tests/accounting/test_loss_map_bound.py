@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.accounting import Box, at_least, equals
-from discreet.accounting.cells.loss_map import LossMap
+from discreet.accounting.loss_map import LossMap
 from discreet.errors import WrongKind
 from tests.accounting.map_model import some_charges
 

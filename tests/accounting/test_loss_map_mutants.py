@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.accounting.cells import partition
-from discreet.accounting.cells.amount_arrays import AmountArray
-from discreet.accounting.cells.cell_table import CellTable
-from discreet.accounting.cells.column_amounts import ColumnAmounts
-from discreet.accounting.cells.histories import ChargeHistories
+from discreet.accounting import cells as partition
+from discreet.accounting.cells import CellTable, ChargeHistories, ColumnAmounts
 from tests.accounting.map_model import check, some_charges
 
 
@@ -16,9 +13,10 @@ def forget_a_piece(self, cells, condition, cut=CellTable._cut):
     cut(self, cells, condition)
     left = np.arange(before)
     self.masks = self.masks[:, left]
-    self.paid.digits = self.paid.digits[:, :, left]
+    self.paid = self.paid[:, left]
     self.branches.nodes = self.branches.nodes[left]
-    self.stories.numbers, self.stories.mixed = self.stories.numbers[left], self.stories.mixed[left]
+    self.histories.numbers = self.histories.numbers[left]
+    self.histories.mixed = self.histories.mixed[left]
 
 
 def keep_what_sticks_out(self, cells, condition, cut=CellTable._cut):
@@ -27,20 +25,25 @@ def keep_what_sticks_out(self, cells, condition, cut=CellTable._cut):
     self.masks[condition.axis, cells] = masks
 
 
-def merge_downward(self, order, starts):
-    self.digits = self.digits[:, :, order[starts]]
+def merge_downward(self, cells, others, columns, join=CellTable.join):
+    self.paid[:, others] = self.paid[:, cells] = np.minimum(
+        self.paid[:, cells], self.paid[:, others]
+    )
+    return join(self, cells, others, columns)
 
 
-def charge_the_others(self, bits, amounts, whole, charge=ColumnAmounts.charge):
-    charge(self, bits ^ ((1 << self.atoms.size) - 1), amounts, whole=whole)
+def charge_the_others(self, bits, price, whole, charge=ColumnAmounts.charge):
+    charge(self, bits ^ ((1 << self.atoms.size) - 1), price, whole=whole)
 
 
-def raise_nothing(self, cells, amounts):
-    pass
+def raise_nothing(self, cells, price, whole, charge=CellTable.charge):
+    if whole:
+        charge(self, cells, price, whole=whole)
 
 
-def mix_nothing(self, parts):
-    pass
+def mix_nothing(self, parts, whole, charge=ChargeHistories.charge):
+    if whole:
+        charge(self, parts, whole=whole)
 
 
 @pytest.mark.parametrize(
@@ -48,10 +51,10 @@ def mix_nothing(self, parts):
     [
         (CellTable, "_cut", forget_a_piece),
         (CellTable, "_cut", keep_what_sticks_out),
-        (CellTable, "charge_partly", raise_nothing),
-        (AmountArray, "join", merge_downward),
+        (CellTable, "charge", raise_nothing),
+        (CellTable, "join", merge_downward),
         (ColumnAmounts, "charge", charge_the_others),
-        (ChargeHistories, "mark_mixed", mix_nothing),
+        (ChargeHistories, "charge", mix_nothing),
     ],
 )
 def test_the_model_catches_maps_that_are_wrong(owner, name, mutant, monkeypatch):

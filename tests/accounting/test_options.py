@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.worst_case.options import Option, pruned
+from discreet.accounting.statement import Option, pruned
 from discreet.loss.composition import Composition
 from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair

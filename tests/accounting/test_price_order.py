@@ -1,5 +1,7 @@
 """The price of a request follows from the request alone, whatever was priced before."""
 
+import functools
+import itertools
 import threading
 from fractions import Fraction
 
@@ -7,10 +9,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import Budget, Leaf, Parallel, PrivacyFilter, Sequential, dp_sgd
-from discreet.accounting.budgets import request
-from discreet.accounting.budgets.loss_prices import in_order
-from discreet.loss import GaussianDP, Pure
+from discreet.accounting import (
+    Box,
+    Budget,
+    Leaf,
+    Parallel,
+    PrivacyFilter,
+    Sequential,
+    account,
+    dp_sgd,
+    equals,
+)
+from discreet.accounting import requests as request
+from discreet.accounting.currencies import (
+    BasicCurrency,
+    ConcentratedCurrency,
+    JointCurrency,
+    in_order,
+)
+from discreet.accounting.requests import RequestPricer
+from discreet.loss import GaussianDP, PrivacyLoss, Pure
 from discreet.loss import Laplace as ContinuousLaplace
 from discreet.mechanisms import Exponential, Gaussian, Laplace
 from discreet.units import row
@@ -27,9 +45,15 @@ TREES = [
 REQUESTS = [(tree, delta) for tree in TREES for delta in ("1e-9", "1e-3")]
 
 
+def forget():
+    """Forget all prices and losses that are kept."""
+    for kept in (request._pieces, request._prices, request._price_of):
+        kept.cache_clear()
+
+
 def fresh():
-    """Return a filter that shares no loss with earlier ones."""
-    request._price_of.cache_clear()
+    """Return a filter that shares no price with earlier ones."""
+    forget()
     return PrivacyFilter(Budget(epsilon=50, delta="0.1"), unit=row())
 
 
@@ -66,6 +90,95 @@ def test_what_is_asked_beside_it_changes_no_price(prices):
         thread.join()
     assert len(found) == 4 * len(REQUESTS)
     assert all(each == prices[at] for (_, at), each in found.items())
+
+
+DELTAS = ("1e-9", "1e-3")
+QUESTIONS = [
+    (at, relation, delta)
+    for at in range(len(TREES))
+    for relation in ("add_remove", "replace")
+    for delta in DELTAS
+]
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """Ends of intervals, each from a statement of its own."""
+    return {
+        (at, relation, delta): account(TREES[at], relation=relation).interval(delta)
+        for at, relation, delta in QUESTIONS
+    }
+
+
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(order=st.permutations(QUESTIONS))
+def test_the_accountant_answers_a_question_in_one_way(answers, order):
+    shared = {}
+    for at, relation, delta in order:
+        if (at, relation) not in shared:
+            shared[at, relation] = account(TREES[at], relation=relation)
+        price = shared[at, relation]
+        assert price.interval(delta) == answers[at, relation, delta]
+        assert price.epsilon(delta) == answers[at, relation, delta].high
+
+
+def test_threads_that_share_a_statement_have_one_answer(answers):
+    shared = {each: account(TREES[each[0]], relation=each[1]) for each in {q[:2] for q in answers}}
+    found = []
+
+    def ask(turn):
+        for step in range(len(QUESTIONS)):
+            at, relation, delta = QUESTIONS[(turn * 5 + step) % len(QUESTIONS)]
+            same = shared[at, relation].interval(delta) == answers[at, relation, delta]
+            found.append(same)
+
+    threads = [threading.Thread(target=ask, args=(turn,)) for turn in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 * len(QUESTIONS)
+    assert all(found)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_equal_profiles_have_one_price(relation):
+    """They may hold their pairs in another order, which would round in another way."""
+    parts = [
+        Laplace(scale=7).loss(),
+        Pure(epsilon="0.1").profile(),
+        Exponential(candidates=3, scale=5).loss(distance=1),
+    ]
+    found = set()
+    for order in itertools.permutations(parts):
+        forget()
+        loss = functools.reduce(PrivacyLoss.compose, order)
+        rows = RequestPricer(unit=row(relation=relation))
+        for currency in (BasicCurrency(), ConcentratedCurrency(), JointCurrency(10**10)):
+            found.add((currency, rows.pieces(Leaf(loss), currency, delta="1e-6")))
+    assert len(found) == 3
+
+
+def test_what_differs_has_its_own_price():
+    rows, basic = RequestPricer(unit=row()), BasicCurrency()
+    tree, loss = Leaf(Laplace(scale=10)), GaussianDP(mu=1)
+    found = [
+        rows.pieces(tree, basic),
+        rows.pieces(tree, ConcentratedCurrency()),
+        rows.pieces(tree, basic, scope=Box({"ward": equals("A")})),
+        rows.pieces(Leaf(Laplace(scale=20)), basic),
+        rows.pieces(2 * tree, basic),
+        rows.pieces(tree, basic, delta="1e-9"),
+        rows.pieces(loss, basic, delta="1e-9"),
+        rows.pieces(loss, basic, delta="1e-6"),
+    ]
+    assert len(set(found)) == len(found)
+
+
+def test_prices_are_worked_out_once_for_all_filters_of_a_unit():
+    tree = 3 * Leaf(Laplace(scale=10))
+    one, other = (PrivacyFilter(Budget(epsilon=limit), unit=row()) for limit in (1, 2))
+    assert one.pieces(tree) is other.pieces(3 * Leaf(Laplace(scale=10)))
 
 
 def test_losses_with_very_long_fractions_are_put_in_order():

@@ -19,8 +19,8 @@ from discreet.accounting import (
     Repeat,
     Sequential,
 )
-from discreet.accounting.budgets.amounts import QUANTUM, amount_up, amount_value
-from discreet.accounting.budgets.loss_prices import point_price
+from discreet.accounting.amounts import QUANTUM, amount_up, amount_value
+from discreet.accounting.currencies import point_price
 from discreet.loss import (
     Approximate,
     GaussianDP,

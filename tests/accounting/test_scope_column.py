@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, PrivacyFilter
-from discreet.accounting.scopes.column_conditions import equals
-from discreet.accounting.scopes.scope_column import ScopeColumn, describe_column, shared_columns
+from discreet.accounting.box import ScopeColumn, describe_column, shared_columns
+from discreet.accounting.values import equals
 from discreet.loss import Pure
 from discreet.units import person
 

@@ -36,7 +36,7 @@ from discreet.accounting import (
     exact_size,
     one_of,
 )
-from discreet.accounting.tree.leaf import UNPROTECTED
+from discreet.accounting.leaf_price import UNPROTECTED
 from discreet.errors import NotComposable, OutOfRange, WrongKind
 from discreet.loss import GaussianDP, Pure
 from discreet.mechanisms import RandomizedResponse

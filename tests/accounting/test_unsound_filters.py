@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from discreet.accounting.budgets.budget import Budget
+from discreet.accounting.budget import Budget
 from tests.accounting.games import Ask, response, value
 from tests.twins import filters
 

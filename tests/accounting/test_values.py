@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.scopes.column_conditions import (
+from discreet.accounting.values import (
+    Values,
     above,
     anything,
     at_least,
@@ -28,7 +29,6 @@ from discreet.accounting.scopes.column_conditions import (
     nothing,
     one_of,
 )
-from discreet.accounting.scopes.value_set import Values
 from discreet.errors import InputError, OutOfRange, WrongKind
 
 NAN = math.nan

@@ -12,7 +12,7 @@ from itertools import cycle
 from pathlib import Path
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.errors import DiscreetError, KeyReused, OverBudget
 from discreet.ledger import Ledger
 from discreet.loss import Pure

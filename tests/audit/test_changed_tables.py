@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.errors import DiscreetError
 from discreet.session import open as opened
 from discreet.units import person

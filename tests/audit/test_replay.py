@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import amount_up, amount_value
+from discreet.accounting.amounts import amount_up, amount_value
 from discreet.session import open as opened
 from tests.audit.clinic import POLICY, visits
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.errors import OverBudget
 from discreet.ledger import Ledger
 from discreet.session import open as opened

@@ -312,8 +312,8 @@ def test_nothing_is_colored_in_a_pipe(clinic):
 
 def test_the_ledger_is_shown_verified_and_exported(clinic, tmp_path):
     shown = answered(clinic, "ledger", "show").stdout
-    assert "epsilon 0.75 of 1" in shown
-    assert "release" in shown
+    assert "75 % left of epsilon 1" in shown
+    assert "epsilon 0.25" in shown
     found = json.loads(answered(clinic, "ledger", "show", "--json").stdout)
     kinds = [entry["kind"] for entry in found["entries"] if entry["kind"] != "describe"]
     assert kinds == ["open", "charge", "start", "release"]

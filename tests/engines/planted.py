@@ -10,7 +10,7 @@ from fractions import Fraction
 import pyarrow as pa
 
 from discreet.accounting import Box
-from discreet.accounting.scopes.column_conditions import (
+from discreet.accounting.values import (
     at_least,
     below,
     equals,

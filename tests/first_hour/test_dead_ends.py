@@ -105,10 +105,6 @@ def test_text_in_double_quotes_is_told_apart(folder):
     assert "single quotes" not in plain.stderr
 
 
-def test_two_tables_are_named_one_by_one(folder):
-    refused = run(folder, "init", "towns.csv", "b/people.csv", "--yes", "--policy=new.toml")
-    assert "init sets up one table, and 2 are given." in refused.stderr
-    assert "--data towns=towns.csv --data people=b/people.csv" in refused.stderr
-    assert not (folder / "new.toml").exists()
+def test_several_files_in_a_list_are_named_one_by_one():
     with pytest.raises(WrongKind, match=r'give {"towns": "towns.csv", "people": "b/people.csv"}'):
         dp.open(["towns.csv", "b/people.csv"], unit=dp.row(), budget=dp.Budget(epsilon=1))

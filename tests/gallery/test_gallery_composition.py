@@ -9,8 +9,8 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from discreet.accounting import Box, Contribution, Leaf, Parallel, account, equals
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.privacy_filter import PrivacyFilter
+from discreet.accounting.budget import Budget
+from discreet.accounting.filter import PrivacyFilter
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms.finite import FiniteMechanism
 from discreet.units import NeighborGraph, person, row, table_distance

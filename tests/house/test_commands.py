@@ -28,12 +28,10 @@ NOT_AT_IMPORT = {
     "typer",
 }
 NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow", "sqlglot"} | {
-    "discreet.accounting.worst_case.accountant",
-    "discreet.accounting.worst_case.fold",
-    "discreet.accounting.worst_case.options",
-    "discreet.accounting.tree.parallel",
-    "discreet.accounting.tree.processing",
-    "discreet.accounting.worst_case.statement",
+    "discreet.accounting.accountant",
+    "discreet.accounting.fold",
+    "discreet.accounting.statement",
+    "discreet.accounting.parts_and_samples",
     "discreet.ledger.verify",
     "discreet.loss.contour",
     "discreet.loss.lattice",

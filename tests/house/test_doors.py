@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 
 @pytest.fixture
@@ -72,16 +72,19 @@ def test_a_door_lists_its_names_before_they_are_loaded(room):
     assert "inn.rooms.first" not in sys.modules
 
 
-def test_a_file_that_cannot_be_loaded_fails_with_its_own_error(room):
-    load, _ = late_names("inn", {"no_such_file": ("bed",)})
-    with pytest.raises(ModuleNotFoundError, match="no_such_file"):
-        load("bed")
-
-
-def test_a_name_that_its_file_lacks_is_no_silent_none(room):
-    load, _ = late_names("inn", {"cellar": ("beer",)})
-    with pytest.raises(AttributeError, match="beer"):
-        load("beer")
+@pytest.mark.parametrize(
+    ("line", "error", "name"),
+    [
+        ("from inn.no_such_file import bed", ModuleNotFoundError, "no_such_file"),
+        ("from inn.cellar import beer", AttributeError, "beer"),
+    ],
+)
+def test_what_cannot_be_loaded_fails_with_its_own_error(room, tmp_path, line, error, name):
+    door = tmp_path / "door.py"
+    door.write_text(f"if TYPE_CHECKING:\n    {line}\n")
+    names, load, _ = open_door("inn", str(door))
+    with pytest.raises(error, match=name):
+        load(names[0])
 
 
 def test_importing_the_package_loads_no_scipy_and_no_engine():

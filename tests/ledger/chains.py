@@ -6,9 +6,8 @@ import copy
 import hashlib
 import json
 
-from discreet.accounting import Box, Budget, Leaf, equals
-from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.storage import codec
+from discreet.accounting import Box, Budget, Leaf, codec, equals
+from discreet.accounting.requests import RequestPricer
 from discreet.ledger.verify import verify
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
@@ -34,7 +33,7 @@ class Chain:
         self.unit, self.constant, self.contribution = unit or row(), constant, contribution
         budget = budget or Budget(epsilon=10)
         self.entries, self.answers = [], []
-        self.prices = PriceCache(unit=self.unit, constant=constant, contribution=contribution)
+        self.prices = RequestPricer(unit=self.unit, constant=constant, contribution=contribution)
         self.budgets = {"data": budget}
         self.add(
             "open",
@@ -64,7 +63,7 @@ class Chain:
     def charge(self, key, what=None, *, scope=None, delta=None, account="data", question=""):
         what = Pure(epsilon="0.5") if what is None else what
         box = scope or Box.everything()
-        node = self.prices.asker.node(what)
+        node = self.prices.node(what)
         tree = codec.encode(node)
         parts = account.split("/")
         paths = ["/".join(parts[: k + 1]) for k in range(len(parts))]

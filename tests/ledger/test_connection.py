@@ -10,7 +10,7 @@ import time
 import pytest
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.requests import RequestPricer
 from discreet.errors import (
     DamagedLedger,
     KeyReused,
@@ -40,7 +40,7 @@ from tests.ledger.disk import Disk, DiskStore, lost
 from tests.ledger.processes import forked
 
 TERMS = OpeningTerms(unit=row(), budget=Budget(epsilon=1))
-PRICER = Pricer(PriceCache(unit=row()))
+PRICER = Pricer(RequestPricer(unit=row()))
 ACCOUNTS = {"data": Account("data", TERMS.budget)}
 
 

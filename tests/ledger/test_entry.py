@@ -17,7 +17,7 @@ from discreet.accounting import (
     equals,
     one_of,
 )
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.requests import RequestPricer
 from discreet.errors import DamagedLedger, NewerFormat
 from discreet.ledger.entries import (
     NO_HEAD,
@@ -96,7 +96,7 @@ def entries():
 def charges(draw, path="data/flu"):
     budgets = {"data": draw(BUDGETS), "data/flu": draw(st.none() | BUDGETS)}
     accounts = {each: Account(each, budgets.get(each)) for each in ("data", "data/flu", path)}
-    pricer = Pricer(PriceCache(unit=row()))
+    pricer = Pricer(RequestPricer(unit=row()))
     priced = pricer.price(
         draw(TREES), accounts, path, scope=draw(SCOPES), delta=draw(st.sampled_from([None, "1e-9"]))
     )

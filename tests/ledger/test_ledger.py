@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Contribution, Leaf, at_least, equals
-from discreet.accounting.budgets.budget import is_recorded
+from discreet.accounting.budget import is_recorded
 from discreet.errors import (
     DamagedLedger,
     KeyReused,

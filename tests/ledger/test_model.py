@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from chaos.cards import copies_pass
 from discreet.accounting import Box, Budget, but_not, equals, one_of
-from discreet.accounting.budgets.amounts import amount_up
-from discreet.accounting.scopes.column_conditions import is_null
+from discreet.accounting.amounts import amount_up
+from discreet.accounting.values import is_null
 from discreet.errors import (
     KeyReused,
     NotCharged,

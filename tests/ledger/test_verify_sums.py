@@ -22,8 +22,8 @@ from discreet.accounting import (
     is_null,
     one_of,
 )
-from discreet.accounting.budgets.cell_balances import ChargedBox
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.balances import ChargedBox
+from discreet.accounting.requests import RequestPricer
 from discreet.errors import DiscreetError
 from discreet.ledger.verify import AccountHistory, RecomputedPrices, covers, verify
 from discreet.loss import Pure
@@ -149,13 +149,13 @@ UNITS += [person("patient", relation=relation) for relation in ("add_remove", "r
 def test_prices_are_those_of_a_book(unit):
     """Written twice, they are the same; also where a scope may hold one of two records."""
     terms = {"unit": unit, "constant": ("state",), "contribution": Contribution(rows=2)}
-    prices, tariff, lower = RecomputedPrices(**terms), PriceCache(**terms), 0
+    prices, pricer, lower = RecomputedPrices(**terms), RequestPricer(**terms), 0
     for tree, scope in itertools.product(TREES, [*SCOPES, Box({"ward": equals("A")})]):
         for currency in (Budget(epsilon=1).currency, Budget(rho=1).currency):
             box = scope or Box.everything()
             texts = (json.dumps(each) for each in (encode(tree), box.written(), None))
             try:
-                pieces = tariff.pieces(tree, currency, scope=scope)
+                pieces = pricer.pieces(tree, currency, scope=scope)
             except DiscreetError:
                 with pytest.raises(DiscreetError):
                     prices.of(*texts, currency)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Budget, PrivacyFilter
-from discreet.accounting.budgets.loss_prices import concentrated_price
+from discreet.accounting.currencies import concentrated_price
 from discreet.loss import GaussianDP, Pure
 from discreet.loss.finite import FinitePair
 from discreet.loss.profile import Profile

@@ -6,7 +6,6 @@ from scipy.stats import binomtest, norm
 
 import discreet as dp
 from discreet.errors import OutOfRange
-from discreet.models.linear import _scales
 from discreet.models.linear_posterior import NoisyMoments, _is_possible, _Sampler, _slopes
 from discreet.models.public_randomness import PublicDraws, public_stream
 from discreet.session import Rehearsal
@@ -25,7 +24,7 @@ def hits(people, epsilon, runs, *, aware=True, factor=1.0, seed=5):
         model = dp.models.LinearRegression(
             epsilon=epsilon, delta="1e-6", bounds=(-1, 1), target_bounds=(-2, 2), ledger=Rehearsal()
         ).fit(x, y)
-        half, middle = _scales(model.encoding_)
+        half, middle = model.encoding_.scales
         moments = type(model.moments_)(
             matrix=model.moments_.matrix, deviation=model.moments_.deviation * factor
         )

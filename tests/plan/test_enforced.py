@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box
-from discreet.accounting.scopes.column_conditions import at_least, below, equals, is_null, one_of
+from discreet.accounting.values import at_least, below, equals, is_null, one_of
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.scope import enforce_scope

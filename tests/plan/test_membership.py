@@ -6,7 +6,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from discreet.accounting.scopes.column_conditions import (
+from discreet.accounting.values import (
     above,
     anything,
     at_least,

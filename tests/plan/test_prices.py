@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.accounting import Budget, PrivacyFilter, account, decode, encode
-from discreet.accounting.budgets.loss_prices import concentrated_price, point_price
+from discreet.accounting.currencies import concentrated_price, point_price
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
 from discreet.plan.pricing import calibration

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.accounting import Box
-from discreet.accounting.scopes.column_conditions import equals
+from discreet.accounting.values import equals
 from discreet.errors import DiscreetError
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.scope import scope_name

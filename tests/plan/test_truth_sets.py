@@ -9,7 +9,7 @@ import pytest
 
 import discreet.plan.binding.truth_sets as truth
 from discreet.accounting import Box
-from discreet.accounting.scopes.column_conditions import nothing
+from discreet.accounting.values import nothing
 from discreet.engines.connection import Connection
 from discreet.engines.engine import Performance
 from discreet.engines.sql.expressions import expression

@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.errors import UnsupportedSQL
 from discreet.loss import Approximate
 from discreet.units import row

@@ -2,6 +2,7 @@
 
 import pytest
 
+import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import BadPolicy, NotAllowed, WrongKind
 from discreet.plan.policy.policy import Policy
@@ -68,3 +69,20 @@ def test_only_listed_people_may_ask():
     assert "ana" not in str(caught.value).replace("analyst", "")
     with pytest.raises(WrongKind):
         check_analyst(7, Policy())
+
+
+def test_a_policy_that_names_its_data_and_ledger_is_enough(tmp_path, monkeypatch):
+    (tmp_path / "visits.csv").write_text("ward\nA\nB\nA\n")
+    (tmp_path / "policy.toml").write_text(
+        'format = 1\nunit = "row"\n[budget]\nepsilon = 1\n[session]\ndata = "visits.csv"\n'
+        'ledger = "visits.ledger"\n[tables.visits.columns]\n'
+        'ward = { type = "text", categories = ["A", "B"] }\n'
+    )
+    monkeypatch.chdir(tmp_path.parent)
+    question = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+    with dp.open(policy=tmp_path / "policy.toml") as session:
+        assert not session.ask(question, epsilon=0.5, confirm=True).replayed
+    with dp.open(policy=str(tmp_path / "policy.toml")) as session:
+        assert session.ask(question, epsilon=0.5, confirm=True).replayed
+    with pytest.raises(WrongKind, match="no data is named"):
+        dp.open(policy='format = 1\nunit = "row"\n')

@@ -15,8 +15,8 @@ import pytest
 
 import discreet as dp
 from discreet.accounting import Box, Leaf
-from discreet.accounting.scopes.column_conditions import equals
-from discreet.accounting.scopes.scope_column import ScopeColumn
+from discreet.accounting.box import ScopeColumn
+from discreet.accounting.values import equals
 from discreet.errors import BadPolicy, OtherLedger, OverBudget
 from discreet.ledger import Ledger
 from discreet.loss import Pure

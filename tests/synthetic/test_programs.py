@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import discreet as dp
 from discreet.accounting import Box, Leaf
-from discreet.accounting.scopes.column_conditions import at_least
+from discreet.accounting.values import at_least
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import (
     EngineFailed,

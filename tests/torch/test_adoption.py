@@ -11,7 +11,7 @@ import torch
 
 import discreet as dp
 from discreet.accounting import Budget, account
-from discreet.accounting.tree.dp_sgd import dp_sgd
+from discreet.accounting.parts_and_samples import dp_sgd
 from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
 from discreet.ledger import Ledger
 from discreet.torch import adopt

@@ -16,6 +16,7 @@ from discreet.torch.per_example import ModelEngine, RecordedFactors
 from discreet.torch.private_sum import statement_of, tree_of_run
 from discreet.torch.rows import RowTensors
 from discreet.units import row
+from tests.torch.reference import clipped_sum
 
 OTHERS = np.full((6, 2), 0.2)
 CANARY = np.array([[30.0, 0.0]])
@@ -42,7 +43,7 @@ def step(*, rate=1, sigma=1, clip=True, noise=1.0, skipped=False, fixed=None):
                 chosen = tuple(np.sort(shuffle.permutation(len(data))[:fixed]))
             lines = data[list(chosen)]
             if chosen not in sums:
-                total = one.sum_vectors(lines) if clip else lines.sum(0)
+                total = clipped_sum(one.clipping, lines) if clip else lines.sum(0)
                 sums[chosen] = one.grid.to_grid(total), not np.isfinite(lines).all()
             cells[i], broken[i] = sums[chosen]
         answers = one.grid.from_grid(cells + drawn)[:, 0]
@@ -182,7 +183,8 @@ def test_noise_used_again_on_resume_tells_everything():
 
     def twice(data, count):
         noise = one.law.sample(2 * count).reshape(count, 2)
-        first, second = (one.grid.to_grid(one.sum_vectors(rows)) for rows in (OTHERS, data))
+        cells = [one.grid.to_grid(clipped_sum(one.clipping, rows)) for rows in (OTHERS, data)]
+        first, second = cells
         return (one.grid.from_grid(second + noise) - one.grid.from_grid(first + noise))[:, 0]
 
     tree = tree_of_run(one.leaf(row()), rate=1, steps=2, unit=row())

@@ -162,6 +162,7 @@ def test_the_wizard_passes_axe(visit, tmp_path, scheme):
         page.click("button.main")
         fine(page, "wizard-questions", scheme)
         page.select_option("#unit", "patient")
+        page.click("text=Look again")
         page.click("button.main")
         fine(page, "wizard-review", scheme)
     holder["open"].__exit__(None, None, None)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
     from discreet.attacks import claims, membership
@@ -26,42 +26,5 @@ if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
     from discreet.attacks.stopped_audit import refute
     from discreet.attacks.subjects import Batches, Calls, Command, Raised, Runs
 
-__all__ = [
-    "AskedQuestion",
-    "AuditedQuestion",
-    "Batches",
-    "Calls",
-    "Command",
-    "Enumerated",
-    "Generator",
-    "Measured",
-    "Raised",
-    "Runs",
-    "claims",
-    "estimate_epsilon",
-    "exact_epsilon",
-    "guessed",
-    "membership",
-    "neighbors_for",
-    "refute",
-    "removals",
-    "shifts",
-    "without_units",
-]
 
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "estimate": ("estimate_epsilon",),
-            "exact": ("Enumerated", "exact_epsilon"),
-            "guessed_bits": ("guessed",),
-            "measured": ("Measured",),
-            "neighbors": ("removals", "shifts", "without_units"),
-            "questions": ("AskedQuestion", "AuditedQuestion"),
-            "stopped_audit": ("refute",),
-            "search": ("Generator", "neighbors_for"),
-            "subjects": ("Batches", "Calls", "Command", "Raised", "Runs"),
-        },
-        rooms=("claims", "membership"),
-    )
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

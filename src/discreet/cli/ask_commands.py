@@ -86,7 +86,13 @@ def release_json(release: Release, left: Left | None) -> dict[str, object]:
         "rows": [{name: _value(item) for name, item in row.items()} for row in release.rows()],
         "price": price_json(release.plan.price),
         "bounds": [
-            {"of": item.about, "low": str(item.low), "high": str(item.high), "seen": item.seen}
+            {
+                "of": item.about,
+                "low": str(item.low),
+                "high": str(item.high),
+                "seen": item.seen,
+                "outside": float(item.outside),
+            }
             for item in release.plan.found
         ],
         "confidence": str(release.confidence),

@@ -1,39 +1,146 @@
 """The screens of ``discreet init``: a line for each column, a letter changes one, Enter accepts.
 
-Trust: public.  What it shows of the rows is for the owner alone, who looks at this terminal.
+Trust: kernel.  What comes from rows is shown at the owner's terminal, and is written only if the
+owner accepts it there, or a script says ``--accept-proposals``.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final, final
+from typing import Final
 
+from discreet.accounting import Budget
 from discreet.errors import DiscreetError
-from discreet.plan.expectation import ExpectedOutput, expect, short
-from discreet.plan.policy.policy import Policy
-from discreet.plan.steps import plan as plan_question
-from discreet.query.sql.parse import read
-from discreet.query.types import Type
-from discreet.requests.table_schema import ColumnFacts, Schema
-from discreet.session.first_run.column_lines import line_of, range_of, read_line
-
-if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
-    from discreet.session import Proposals, UnitGuess
-    from discreet.session.owner_check import ColumnProposal
+from discreet.requests.table_schema import ColumnFacts
+from discreet.session.first_run.column_lines import line_of, range_of
+from discreet.session.first_run.column_notes import guess_words, unit_words
+from discreet.session.first_run.policy_proposal import NewTable, PolicyProposal, unclear_table
+from discreet.session.first_run.policy_questionnaire import unit_said, usual_delta
 
 Prompt = Callable[[str, str], str]
 """Asks a question with a default, and returns what was said."""
+Show = Callable[[str], None]
 
 _FORMS: Final = "as LOW..HIGH, LOW:HIGH or A, B, C"
 _WIDE: Final = 44
-_SHOWN: Final = 6
 _MANY: Final = 40
 _HALF: Final = 78
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+
+
+def ask_everything(made: PolicyProposal, show: Show, ask: Prompt) -> None:
+    """Ask for everything that makes a policy; Enter accepts what is proposed."""
+    _check_budget(made.answers.epsilon or "1", made.answers.delta or "1e-9")
+    for table in made.tables:
+        if made.owner:
+            show(
+                f"Looking at {table.source} (you are the owner; nothing leaves this screen).   "
+                f"{len(table.look.columns)} columns"
+            )
+        if table.form is not None:
+            show(f"The file is written with {table.form.words}: taken from its cells.")
+            table.take_form()
+    _ask_unit(made, show, ask)
+    for table in made.tables:
+        _ask_table(made, table, show, ask)
+    _ask_sizes(made, ask)
+    people = [each.size for each in made.tables if each.size is not None]
+    largest = max(people, key=lambda size: size.people, default=None)
+    _ask_budget(made, show, ask, usual_delta(largest))
+
+
+def _ask_unit(made: PolicyProposal, show: Show, ask: Prompt) -> None:
+    said = made.answers.unit
+    if not said:
+        question, proposed = unit_words(made.unit_guesses())
+        said = _ask_until(
+            lambda said: unit_said(said, made.columns),
+            show,
+            lambda: ask(f"{question}; a column, or row", proposed),
+        )
+    public = []
+    for name in made.unclear(said):
+        question = (
+            f"{name} has no column {said}, and none in common with a table that has one. "
+            "May anybody see all of it? [y/N]"
+        )
+        if not _is_yes(ask(question, "n")):
+            raise unclear_table(name, said)
+        public.append(name)
+    made.protect(said, public)
+
+
+def _ask_table(made: PolicyProposal, table: NewTable, show: Show, ask: Prompt) -> None:
+    found = table.proposals
+    several = len(made.tables) > 1
+    if several:
+        linked = (
+            "" if table.link is None else f", linked to {table.link.parent} by {table.link.column}"
+        )
+        show(f"{table.name}{', public' if table.public else linked}")
+    if found is not None:
+        show(f"  about {found.size.rows:,} rows")
+        if len(found.key) > 1:
+            listed = ", ".join(found.key)
+            question = (
+                f"  ({listed}) is unique: one row for each person and {found.key[-1]}. "
+                "Declare this key? [Y/n]"
+            )
+            table.key = found.key if _is_yes(ask(question, "y")) else ()
+    show("Columns (Enter accepts all, a letter changes one; nothing is written before the end):")
+    _ask_columns(made, table, show, ask)
+
+
+def _ask_columns(made: PolicyProposal, table: NewTable, show: Show, ask: Prompt) -> None:
+    """Show all lines, and change those whose letters are given, until Enter."""
+    for line in column_lines(table):
+        show(line)
+    while said := ask("change", "").strip().lower():
+        letter, _, change = said.partition(" ")
+        place = _place(table, letter)
+        if place is None:
+            show(f"  there is no column {letter}; Enter accepts all")
+            continue
+        before = table.listed()[place]
+        change = change or ask(f"  {before.name}, {_FORMS}", line_of(before))
+        try:
+            made.change(before.name, change, table=table.name)
+        except DiscreetError as error:
+            show(f"  {_fault_words(error)}")
+        show(_line(table, table.listed(), place))
+
+
+def _ask_sizes(made: PolicyProposal, ask: Prompt) -> None:
+    parts = []
+    for table in made.tables:
+        if table.size is not None:
+            size = table.size
+            rows = f", {size.rows:,} rows" if size.rows != size.people else ""
+            name = f"{table.name} " if len(made.tables) > 1 else ""
+            parts.append(f"{name}{size.people:,} people{rows}")
+    if not parts:
+        return
+    question = f"May the size be public, rounded: {'; '.join(parts)}? (plans warn before you pay)"
+    if not _is_yes(ask(f"{question} [Y/n]", "y")):
+        for table in made.tables:
+            table.size = None
+
+
+def _ask_budget(made: PolicyProposal, show: Show, ask: Prompt, proposed: str) -> None:
+    question = f"How much privacy may be lost in total? (1: {guess_words(1.0)}) epsilon"
+    epsilon = made.answers.epsilon or _ask_until(
+        lambda said: _check_budget(said, made.answers.delta or proposed),
+        show,
+        lambda: ask(question, "1"),
+    )
+    delta = made.answers.delta or _ask_until(
+        lambda said: _check_budget(epsilon, said),
+        show,
+        lambda: ask("  delta, far below 1 / people", proposed),
+    )
+    made.answers = replace(made.answers, epsilon=epsilon, delta=delta)
 
 
 def letter_of(place: int) -> str:
@@ -46,113 +153,32 @@ def letter_of(place: int) -> str:
     return (letter_of(before - 1) if before else "") + _LETTERS[at]
 
 
-@final
-@dataclass(slots=True)
-class ColumnScreen:
-    """The lines of all columns, as they are now."""
-
-    facts: list[ColumnFacts]
-    proposals: Proposals | None
-    unit: tuple[str, ...]
-    several: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Leave out the columns that name a person: nothing is declared of them."""
-        self.facts = [each for each in self.facts if each.name not in self.unit]
-        self.several = bool(self.unit)
-
-    def edit(
-        self, show: Callable[[str], None], ask: Prompt, check: Callable[[ColumnFacts], None]
-    ) -> None:
-        """Show all lines, and change those whose letters are given, until Enter."""
-        show(
-            "Columns (Enter accepts all, a letter changes one; nothing is written before the end):"
-        )
-        for line in self.lines():
-            show(line)
-        while said := ask("change", "").strip().lower():
-            letter, _, change = said.partition(" ")
-            place = self._place(letter)
-            if place is None:
-                show(f"  there is no column {letter}; Enter accepts all")
-                continue
-            before = self.facts[place]
-            change = change or ask(f"  {before.name}, {_FORMS}", line_of(before))
-            try:
-                changed = read_line(change, before)
-                check(changed)
-                self.facts[place] = changed
-            except DiscreetError as error:
-                show(f"  {fault_words(error)}")
-            show(self._line(place))
-
-    def _place(self, letter: str) -> int | None:
-        for place, facts in enumerate(self.facts):
-            if letter in {letter_of(place), facts.name.lower()}:
-                return place
-        return None
-
-    def lines(self) -> Iterator[str]:
-        """Return all lines, in two columns where there are many."""
-        lines = [self._line(place) for place in range(len(self.facts))]
-        if len(lines) <= _MANY:
-            yield from lines
-            return
-        half = (len(lines) + 1) // 2  # what fits beside another: details come with a letter
-        for left, right in zip_longest(lines[:half], lines[half:], fillvalue=""):
-            yield f"{left[:_HALF]:<{_HALF}} {right[:_HALF]}".rstrip()
-
-    def _line(self, place: int) -> str:
-        facts = self.facts[place]
-        name = max((len(each.name) for each in self.facts), default=0)
-        kind, said = facts.type.value.lower(), _range(facts)
-        notes = "; ".join(self._notes(facts))
-        width = min(_WIDE, max((len(_range(each)) for each in self.facts), default=0))
-        line = f"  {letter_of(place):<2} {facts.name:<{name}}  {kind:<9} {said:<{width}}  {notes}"
-        return line.rstrip()
-
-    def _notes(self, facts: ColumnFacts) -> Iterator[str]:
-        found = _proposal(self.proposals, facts.name)
-        if found is None:
-            return
-        seen = facts.type is found.facts.type  # what was read as another type says nothing of this
-        same = seen and range_of(facts) == range_of(found.facts)
-        if seen and found.lost:
-            yield f"{share_words(found.lost)} of cells are no {found.facts.type.value.lower()}"
-        if same and found.inside is not None and found.inside < 1:
-            yield f"{share_words(found.inside)} of cells inside"
-        if same and found.rarer:
-            yield f"{found.rarer} rarer {'value' if found.rarer == 1 else 'values'} not shown"
-        if seen:
-            yield "no NULL" if not found.null else f"{share_words(found.null)} NULL"
-        if facts.constant:
-            yield "the same in all rows of a person"
-        elif found.groups > 1:
-            yield f"people are in up to {found.groups}"
+def _place(table: NewTable, letter: str) -> int | None:
+    for place, facts in enumerate(table.listed()):
+        if letter in {letter_of(place), facts.name.lower()}:
+            return place
+    return None
 
 
-def fault_words(error: DiscreetError) -> str:
-    """Say in a line what is wrong with an answer; errors of one line say what to do themselves."""
-    return error.what if error.args == (error.what,) else f"{error.what} {error.do}"
+def column_lines(table: NewTable) -> Iterator[str]:
+    """Return the lines of all columns, in two columns where there are many."""
+    listed = table.listed()
+    lines = [_line(table, listed, place) for place in range(len(listed))]
+    if len(lines) <= _MANY:
+        yield from lines
+        return
+    half = (len(lines) + 1) // 2  # what fits beside another: details come with a letter
+    for left, right in zip_longest(lines[:half], lines[half:], fillvalue=""):
+        yield f"{left[:_HALF]:<{_HALF}} {right[:_HALF]}".rstrip()
 
 
-def share_words(share: Fraction) -> str:
-    """Show a share in words that are never 0 % or 100 % by rounding.
-
-    >>> share_words(Fraction(29, 100)), share_words(Fraction(1, 10**5)), share_words(Fraction(1))
-    ('29 %', 'under 0.1 %', '100 %')
-    """
-    if 0 < share < Fraction(1, 1000):
-        return "under 0.1 %"
-    if Fraction(999, 1000) < share < 1:
-        return "over 99.9 %"
-    percent = float(100 * share)
-    return f"{percent:.1f} %" if 90 < percent < 100 else f"{percent:.{2 + (share == 1)}g} %"
-
-
-def _proposal(proposals: Proposals | None, name: str) -> ColumnProposal | None:
-    columns = () if proposals is None else proposals.columns
-    return next((each for each in columns if each.facts.name == name), None)
+def _line(table: NewTable, listed: list[ColumnFacts], place: int) -> str:
+    facts = listed[place]
+    name = max(len(each.name) for each in listed)
+    width = min(_WIDE, max(len(_range(each)) for each in listed))
+    kind, said = facts.type.value.lower(), _range(facts)
+    line = f"  {letter_of(place):<2} {facts.name:<{name}}  {kind:<9} {said:<{width}}  "
+    return (line + table.notes(facts)).rstrip()
 
 
 def _range(facts: ColumnFacts) -> str:
@@ -165,103 +191,26 @@ def _range(facts: ColumnFacts) -> str:
     return f"{len(values)} values: {shown}…"
 
 
-def unit_words(guesses: Sequence[UnitGuess]) -> tuple[str, str]:
-    """Return the question who a person is, and the answer that is proposed.
-
-    >>> unit_words([])[1]
-    'row'
-    """
-    if not guesses:
-        return "Who is a person?  No column looks like a name of people: each row is one", "row"
-    best = guesses[0]
-    if best.repeats is None:
-        return f"Who is a person?  {best.column} is called as names of people are", best.column
-    if best.repeats > 1:
-        often = f"{best.column} repeats {float(best.repeats):.3g} times"
-        return f"Who is a person?  {often} and looks like a name of people", best.column
-    return f"Who is a person?  {best.column} is different in each row and names people", best.column
-
-
-def guess_words(epsilon: float) -> str:
-    """Say what an epsilon means: how often somebody who knows all others guesses right.
-
-    >>> guess_words(1.0)
-    'a guesser is right at most 74 of 100 times'
-    """
-    right = math.ceil(100 / (1 + math.exp(-min(epsilon, 30))))
-    return f"a guesser is right at most {min(right, 100)} of 100 times"
-
-
-def forecast_lines(policy: Policy, schema: Schema) -> Iterator[str]:
-    """Say how exact ten questions that share the budget would be, and four."""
-    budget = policy.budget
-    promise = None if budget is None else budget.promise
-    (table, *_) = policy.tables
-    if promise is None or table.size is None:
-        return
-    total = Fraction(promise.epsilon_bound)
-    first = list(_forecasts(policy, schema, total / 10))
-    if first:
-        yield f"Ten questions at {short_epsilon(total / 10)} each: {', '.join(first)}."
-    then = [words for words in _forecasts(policy, schema, total / 4) if "by" in words]
-    if then:
-        yield f"Four at {short_epsilon(total / 4)} each: {', '.join(then)}."
-
-
-def short_epsilon(epsilon: Fraction) -> str:
-    """Show an epsilon.
-
-    >>> short_epsilon(Fraction(1, 4))
-    '0.25'
-    """
-    return f"{float(epsilon):.4g}"
-
-
-def _forecasts(policy: Policy, schema: Schema, epsilon: Fraction) -> Iterator[str]:
-    (table, *_) = policy.tables
-    unit = table.unit
-    people = f"COUNT(DISTINCT `{unit[0]}`)" if len(unit) == 1 else "COUNT(*)"
-    questions = [(f"SELECT {people} AS n FROM {table.name}", "a count of all people")]  # noqa: S608
-    by = next((each.name for each in table.columns if _groups(each)), None)
-    number = next((each.name for each in table.columns if _is_amount(each, table.key)), None)
-    if by is not None:
-        text = f"SELECT `{by}`, COUNT(*) AS n FROM {table.name} GROUP BY `{by}`"  # noqa: S608
-        questions.append((text, f"a count by {by}"))
-    if number is not None:
-        mean = f"AVG(`{number}`) AS m FROM {table.name}"
-        questions.append((f"SELECT {mean}", f"a mean {number}"))
-        if by is not None:
-            text = f"SELECT `{by}`, {mean} GROUP BY `{by}`"
-            questions.append((text, f"a mean {number} by {by}"))
-    for text, words in questions:
+def _ask_until(check: Callable[[str], object], show: Show, ask: Callable[[], str]) -> str:
+    """Ask again until an answer can be used: a slip must not cost all other answers."""
+    while True:
+        said = ask()
         try:
-            made = plan_question(
-                read(text),
-                schema=schema,
-                policy=policy,
-                unit=policy.unit,  # type: ignore[arg-type]  # (init always writes one)
-                public_rows=lambda _: [],
-                epsilon=epsilon,
-            )
-        except DiscreetError:
-            continue
-        expected = expect(made, schema)
-        if expected is not None and expected.outputs:
-            yield f"{words} {_verdict(expected.outputs[0])}"
+            check(said)
+        except DiscreetError as error:
+            show(f"  {_fault_words(error)}")
+        else:
+            return said
 
 
-def _verdict(output: ExpectedOutput) -> str:
-    if output.share is None:
-        return f"± {short(output.half_width or Fraction(0))}"
-    return f"± {output.percent}" if output.share < 1 else "no use"
+def _fault_words(error: DiscreetError) -> str:
+    """Say in a line what is wrong with an answer; errors of one line say what to do themselves."""
+    return error.what if error.args == (error.what,) else f"{error.what} {error.do}"
 
 
-def _groups(facts: ColumnFacts) -> bool:
-    if facts.categories is not None or facts.type is Type.BOOLEAN:
-        return not facts.constant
-    few = facts.bounded and (facts.high or 0) - (facts.low or 0) < _SHOWN * 4
-    return facts.type is Type.INTEGER and few
+def _check_budget(epsilon: str, delta: str) -> None:
+    Budget(epsilon=epsilon.strip(), delta=delta.strip())
 
 
-def _is_amount(facts: ColumnFacts, key: tuple[str, ...]) -> bool:
-    return facts.bounded and facts.name not in key and not facts.constant and not _groups(facts)
+def _is_yes(said: str) -> bool:
+    return said.strip().lower() in {"", "y", "yes"}

@@ -6,7 +6,7 @@ Trust: public.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,16 +14,18 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from discreet.accounting.budgets.amounts import format_up
+from discreet.accounting.amounts import format_up
 from discreet.cli.exit_codes import DONE, LEDGER, errors_reported, write_json, write_result
-from discreet.cli.options import EXAMPLES, JsonOption, command_inputs
+from discreet.cli.options import EXAMPLES, JsonOption, VerboseOption, command_inputs
 from discreet.errors import NotALedger
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.store import is_server
 from discreet.ledger.values import Receipt
 from discreet.ledger.verify import MOST, Problem, verify_file
 from discreet.ledger.witness import Anchor, WitnessFile
+from discreet.release.serialization import recorded_question
 from discreet.session.display import text_bar
 from discreet.units.unit import describe_unit
 
@@ -49,13 +51,15 @@ LedgerArgument = Annotated[
 
 
 @app.command(epilog=EXAMPLES["show"])
-def show(ledger: LedgerArgument = None, *, as_json: JsonOption = False) -> None:
-    """Show accounts, what is left in them, and all entries."""
+def show(
+    ledger: LedgerArgument = None, *, verbose: VerboseOption = False, as_json: JsonOption = False
+) -> None:
+    """Show accounts, what is left in them, and each question with its cost."""
     with errors_reported(as_json=as_json), _opened(ledger) as opened:
         if as_json:
             write_json("ledger", _as_json(opened))
         else:
-            _as_text(opened)
+            _as_text(opened, verbose=verbose)
 
 
 @app.command(epilog=EXAMPLES["verify"])
@@ -226,32 +230,67 @@ def _id_on_record() -> str | None:
     return None if said is None else said.ledger_id
 
 
-def _as_text(ledger: Ledger) -> None:
-    sys.stdout.write(f"ledger {ledger.id}, for {describe_unit(ledger.unit)}\n")
-    names = {}
+def _as_text(ledger: Ledger, *, verbose: bool) -> None:
+    write = sys.stdout.write
+    names = {path: ledger.left(account=path).budget.components for path in ledger.accounts}
+    if verbose:
+        write(f"ledger {ledger.id}, for {describe_unit(ledger.unit)}\n")
     for path in ledger.accounts:
         left = ledger.left(account=path)
-        names[path] = left.budget.components
-        sys.stdout.write(f"  {path}: {text_bar(left)} left: {left}\n")
-    table = Table("entry", "when", "kind", "account", "question", "cost")
-    for entry in ledger.entries():
-        question = str(entry.get("question") or entry.get("key") or "")
+        words = f"left: {left}" if verbose else f"left of {left.budget}".partition(", kept")[0]
+        write(f"{path}: {text_bar(left)} {words}\n")
+    entries = list(ledger.entries())
+    table = _all_entries(entries, names) if verbose else _questions(ledger, entries, names)
+    Console(highlight=False).print(table)
+    for key in ledger.closed:
+        write(f"closed by a failed attempt: {key}\n")
+    if verbose:
+        write(f"receipt {ledger.receipt}\n")
+
+
+def _questions(
+    ledger: Ledger, entries: Sequence[Mapping[str, Any]], names: Mapping[str, tuple[str, ...]]
+) -> Table:
+    """Return a line for each question that was paid for, and for each change of a budget."""
+    keys = [str(entry["key"]) for entry in entries if entry["kind"] == "charge"]
+    answers = {each.key: each for each in ledger.answers_of(keys)}
+    table = Table("entry", "when", "question", "cost", box=None, pad_edge=False)
+    for entry in entries:
+        kind, key = str(entry["kind"]), str(entry.get("key", ""))
+        found = answers.get(key)
+        if kind == "charge":
+            number = entry["seq"] if found is None else found.receipt.seq
+            asked = recorded_question(found.answer) if found is not None else "not answered"
+            asked = asked or f"digest {str(entry['question'])[:12]}"
+        elif kind in {"raise", "restore", "reopen", "account"}:
+            number, asked = entry["seq"], f"({kind} by {entry['by']})"
+        else:
+            continue
+        when = str(entry["at"])[:16].replace("T", " ")
+        table.add_row(str(number), when, Text(asked), _cost(entry, names, first=True))
+    return table
+
+
+def _all_entries(
+    entries: Sequence[Mapping[str, Any]], names: Mapping[str, tuple[str, ...]]
+) -> Table:
+    table = Table("entry", "when", "kind", "account", "key", "cost")
+    for entry in entries:
         table.add_row(
             str(entry["seq"]),
             str(entry["at"])[:19].replace("T", " "),
             str(entry["kind"]),
             str(entry.get("account", "")),
-            question[:12],
+            str(entry.get("question") or entry.get("key") or "")[:12],
             _cost(entry, names),
         )
-    Console(highlight=False).print(table)
-    for key in ledger.closed:
-        sys.stdout.write(f"closed by a failed attempt: {key}\n")
-    sys.stdout.write(f"receipt {ledger.receipt}\n")
+    return table
 
 
-def _cost(entry: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the highest cost of a charge to anybody, in the components of its account."""
+def _cost(
+    entry: Mapping[str, Any], names: Mapping[str, tuple[str, ...]], *, first: bool = False
+) -> str:
+    """Return the highest cost of a charge to anybody: in all components of its account, or one."""
     if entry["kind"] != "charge":
         return ""
     paid = entry["amounts"].get(entry["account"])
@@ -260,7 +299,8 @@ def _cost(entry: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> str
     sides = [[int(amount) for amount in side] for piece in paid for side in piece]
     most = [max(column) for column in zip(*sides, strict=True)]
     parts = zip(names[entry["account"]], most, strict=True)
-    return ", ".join(f"{name} {format_up(amount)}" for name, amount in parts if amount)
+    words = [f"{name} {format_up(amount)}" for name, amount in parts if amount]
+    return ", ".join(words[:1] if first else words)
 
 
 def _as_json(ledger: Ledger) -> dict[str, object]:

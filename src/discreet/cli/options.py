@@ -88,7 +88,7 @@ def command_inputs(
     said = rules.session
     return CommandInputs(
         policy=rules,
-        data=data if data is not None or said is None else _beside(said.data, folder),
+        data=data if data is not None or said is None else said.data_from(folder),
         ledger=ledger if ledger is not None or said is None else _beside(said.ledger, folder),
     )
 

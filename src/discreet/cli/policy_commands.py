@@ -16,8 +16,7 @@ import typer
 
 from discreet import session as sessions
 from discreet.cli.exit_codes import DONE, VIOLATION, errors_reported, write_json, write_result
-from discreet.cli.first_run import FirstRun
-from discreet.cli.init_screen import forecast_lines, share_words
+from discreet.cli.init_screen import ask_everything
 from discreet.cli.options import (
     POLICY,
     SERVERS,
@@ -32,13 +31,11 @@ from discreet.ledger.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import Schema
-from discreet.session.first_run import (
-    Answers,
-    refuse_overwriting,
-    with_ledger,
-    write_policy,
-)
-from discreet.session.opening_arguments import without_password
+from discreet.session.first_run.column_notes import forecast_lines, share_words, unit_words
+from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
+from discreet.session.first_run.policy_proposal import PolicyProposal
+from discreet.session.first_run.policy_questionnaire import LOOKED, UNSEEN, Answers
+from discreet.session.opening_arguments import named_sources, without_password
 
 
 def check(
@@ -66,7 +63,13 @@ _SLASHES: Final = 3  # of the address of a database
 
 def init(  # noqa: PLR0913  one option for each answer
     context: typer.Context,
-    source: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a DuckDB database.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV or Parquet file, or a DuckDB database; more files may follow, as FILE or "
+            "NAME=FILE."
+        ),
+    ],
     *,
     table: Annotated[str | None, typer.Option(help="What the table is called.")] = None,
     unit: Annotated[
@@ -108,14 +111,16 @@ def init(  # noqa: PLR0913  one option for each answer
         bool,
         typer.Option("--accept-proposals", help="With --owner --yes: write what is proposed."),
     ] = False,
+    public: Annotated[
+        list[str] | None, typer.Option(help="A table that anybody may see; may be repeated.")
+    ] = None,
     policy: Annotated[Path, typer.Option(help="Where to write the policy.")] = Path(POLICY),
     ledger: Annotated[str, typer.Option(help="Where the ledger is made.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; use the defaults.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what may be told of a table, make the ledger, and write the policy."""
+    """Say what may be told of one table or several, make the ledger, and write the policy."""
     with errors_reported(as_json=as_json):
-        _refuse_others(source, context.args)
         refuse_overwriting(policy)
         form = _format(name_value_pairs(csv, option="--csv", of="value"))
         answers = Answers(
@@ -131,38 +136,61 @@ def init(  # noqa: PLR0913  one option for each answer
             constant=tuple(constant or ()),
             csv=form,
         )
-        screen = not yes and _at_a_terminal()
-        first = FirstRun(source, table, answers, owner=owner)
         if accept_proposals and not (owner and yes):
             raise WrongKind(
                 what="--accept-proposals is given without --owner --yes.",
-                why="proposals come from the rows, and somebody has to say that they may be told.",
+                why="proposals come from the rows, and their owner has to accept them.",
                 do="give all three in a script; at a terminal, leave it out, and look.",
             )
-        place = SessionSettings(
-            data=_seen_from(policy, source), ledger=_shareable(ledger or f"{first.name}.ledger")
-        )
-        if screen:
-            made = first.asked(_show, _prompt, place)
+        files = _files([source, *context.args])
+        made = PolicyProposal(source if files is None else files, answers, name=table, owner=owner)
+        ledger = ledger or f"{made.tables[0].name}.ledger"
+        seen = {name: _seen_from(policy, each) for name, each in (files or {"": source}).items()}
+        data = seen if files else seen[""]
+        place = SessionSettings(data=data, ledger=_shareable(ledger))
+        if yes:
+            _take_defaults(made, public or [], accepted=accept_proposals)
+        elif _at_a_terminal():
+            ask_everything(made, _show, _prompt)
         else:
-            if not yes:
-                raise _no_terminal(answers)
-            made = first.accepted(place, proposals=accept_proposals)
-        rules, schema = first.fitting(made)
-        rules = with_ledger(rules, ledger or f"{first.name}.ledger", policy)
+            raise _no_terminal(answers)
+        rules, schema = made.made(place, accepted=UNSEEN if yes else LOOKED)
+        rules = with_ledger(rules, ledger, policy)
         write_policy(policy, rules)
-        _say(rules, schema, policy, first, as_json=as_json)
+        _say(rules, schema, policy, made, as_json=as_json)
 
 
-def _refuse_others(source: str, others: list[str]) -> None:
-    if others:
-        named = " ".join(f"--data {Path(each).stem}={each}" for each in (source, *others))
-        raise WrongKind(
-            what=f"init sets up one table, and {1 + len(others)} are given.",
-            why="who a person is, and what may be told, is decided for each table.",
-            do="if they are about different people, run it for each, with a --policy of its own; "
-            f"otherwise write all into one policy, and ask with {named}.",
-        )
+def _files(given: list[str]) -> dict[str, str] | None:
+    """Return several files by the names of their tables, NAME=FILE or as the file is called."""
+    if len(given) == 1:
+        return None
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, rest = each.partition("=")
+        is_pair = bool(equals) and name.isidentifier()
+        source = rest if is_pair else each
+        (known,) = named_sources(source, name if is_pair else None, [])
+        if known in found:
+            raise WrongKind(
+                what=f"two tables are called {known}.",
+                why="questions call tables by their names.",
+                do=f"give one another name: other={source}.",
+            )
+        found[known] = source
+    return found
+
+
+def _take_defaults(made: PolicyProposal, public: list[str], *, accepted: bool) -> None:
+    """Accept all proposals, or use what follows from names alone."""
+    unit = made.answers.unit
+    for table in made.tables:
+        if accepted:
+            table.take_form()
+        else:
+            table.forget_rows()
+    if accepted and not unit:
+        _, unit = unit_words(made.unit_guesses())
+    made.protect(unit, public)
 
 
 def _no_terminal(answers: Answers) -> WrongKind:
@@ -237,37 +265,49 @@ def _at_a_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _say(policy: Policy, schema: Schema, path: Path, first: FirstRun, *, as_json: bool) -> None:
-    look = first.look
-    types = {facts.name: facts.type for facts in policy.tables[0].columns}
-    lost = {name: share for name, share in look.unreadable(types).items() if share}
+def _say(
+    policy: Policy, schema: Schema, path: Path, made: PolicyProposal, *, as_json: bool
+) -> None:
+    types = {each.name: {it.name: it.type for it in each.columns} for each in policy.tables}
+    lost = {
+        (table.name, name): share
+        for table in made.tables
+        for name, share in table.found.unreadable(types[table.name]).items()
+        if share
+    }
+    looked = any(table.found.shares is not None for table in made.tables)
     if as_json:
         shown: dict[str, object] = {
             "written": str(path),
-            "table": first.name,
-            "looked": look.shares is not None,
+            "table": made.tables[0].name,
+            "tables": list(types),
+            "looked": looked,
             "confirmed": policy.about.tuning is not None,
         }
-        found = {name: float(share) for name, share in lost.items()}
-        write_json("policy", {**shown, **({"unreadable": found} if first.owner else {})})
+        found = {name: float(share) for (_, name), share in lost.items()}
+        write_json("policy", {**shown, **({"unreadable": found} if looked else {})})
         return
     write = sys.stdout.write
-    if look.shares is not None and lost:
+    if lost:
         write("NOT PRIVATE, for the owner only:\n")
-    for name, share in lost.items():
-        kind = types[name].value.lower()
+    for (table, name), share in lost.items():
+        kind = types[table][name].value.lower()
         write(f"  {name}: {share_words(share)} of cells cannot be read as {kind}, and are NULL\n")
     for line in forecast_lines(policy, schema):
         write(f"{line}\n")
-    if first.owner and policy.about.tuning is None:
+    if looked and policy.about.tuning is None:
         write("Nothing from the rows was written: add --accept-proposals, or look at a terminal.\n")
-    elif not first.owner:
-        read = ", ".join(f"{name} {kind.value.lower()}" for name, kind in types.items())
-        if any(map(look.is_cell, types)):
-            write(f"types: {read}. Cells that are something else are NULL; look with --owner.\n")
+    elif not looked:
+        for each in made.tables:
+            if any(map(each.look.is_cell, types[each.name])):
+                read = (f"{name} {kind.value.lower()}" for name, kind in types[each.name].items())
+                write(
+                    f"types: {', '.join(read)}. Other cells are NULL; --owner looks at the rows.\n"
+                )
     place = policy.session or SessionSettings()
-    if any(text is not None and text.startswith(SERVERS) for text in (place.data, place.ledger)):
+    known = [place.ledger or "", *place.sources.values()]
+    if any(text.startswith(SERVERS) for text in known):
         write("no password is in it: set PGPASSWORD, or use a password file.\n")
     write(f"Wrote {path} (review it like code) and {place.ledger}.\n")
-    question = f"SELECT COUNT(*) AS n FROM {first.name}"  # noqa: S608 (a checked name, only shown)
+    question = f"SELECT COUNT(*) AS n FROM {made.tables[0].name}"  # noqa: S608 (a checked name, only shown)
     write(f'next: discreet plan "{question}" --epsilon 0.1\n')

@@ -171,7 +171,7 @@ def _say(
     text = f"{release}\n\n{report}\n\n{rows:,} rows are in {out}."
     write_result("synthesis", content, text, as_json=as_json)
     if left is not None and not as_json:
-        tell(f"{text_bar(left)} of the budget is left: {left}\n")
+        tell(f"{text_bar(left)} of the budget left.\n")
 
 
 def _names(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Columns, Engine, Performance, SparkPerformance
 from discreet.engines.hash_order import HashOrder
@@ -16,16 +16,16 @@ from discreet.engines.sources.database import Database
 if TYPE_CHECKING:  # another engine is loaded when first used
     from discreet.engines.spark.engine import Spark
 
-__all__ = [
-    "Columns",
-    "Database",
-    "DuckDB",
-    "Engine",
-    "HashOrder",
-    "Performance",
-    "Spark",
-    "SparkPerformance",
-]
-
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(__name__, {"spark.engine": ("Spark",)})
+__all__, __getattr__, __dir__ = open_door(
+    __name__,
+    __file__,
+    also=(
+        "Columns",
+        "Database",
+        "DuckDB",
+        "Engine",
+        "HashOrder",
+        "Performance",
+        "SparkPerformance",
+    ),
+)

@@ -28,12 +28,11 @@ from discreet.accounting import (
     account,
     decode,
 )
-from discreet.accounting.budgets.amounts import NEVER, amount_value, format_up
-from discreet.accounting.budgets.loss_prices import point_price
-from discreet.accounting.budgets.request import RequestPricer
-from discreet.accounting.budgets.spending import Left
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.amounts import NEVER, amount_value, format_up
+from discreet.accounting.box import Box, Contribution
+from discreet.accounting.currencies import point_price
+from discreet.accounting.filter import Left
+from discreet.accounting.requests import RequestPricer
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.explain.disclosure import Disclosure
 from discreet.ledger.ledger_view import LedgerView

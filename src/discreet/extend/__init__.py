@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used
-    from discreet.accounting.storage.codec import encode_unit
+    from discreet.accounting.codec import encode_unit
     from discreet.extend.measurement import (
         AskedPrice,
         BoundedSum,

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Protocol, TypeVar, cast, final
 
-from discreet.accounting.budgets.price_cache import PriceCache
+from discreet.accounting.requests import RequestPricer
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger.entries import NO_HEAD, Entry, EntryRow, now, row_of
 from discreet.ledger.failures import exchanged_ledger_error, forked_error
@@ -406,7 +406,9 @@ def pricer_of(snapshot: Snapshot) -> Pricer:
     """Return the prices of requests to a ledger."""
     opening = snapshot.opening
     pricer = Pricer(
-        PriceCache(unit=opening.unit, constant=opening.constant, contribution=opening.contribution)
+        RequestPricer(
+            unit=opening.unit, constant=opening.constant, contribution=opening.contribution
+        )
     )
     for description in snapshot.descriptions:
         pricer.add_shared_columns(description)

@@ -36,13 +36,12 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Final, Self, TypeVar, final, get_args
 
-from discreet.accounting.budgets.amounts import decode_amounts
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.cell_balances import ChargedBox
-from discreet.accounting.budgets.currency import Amounts
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.contribution import Contribution
-from discreet.accounting.storage.codec import decode_unit, encode_unit
+from discreet.accounting.amounts import decode_amounts
+from discreet.accounting.balances import ChargedBox
+from discreet.accounting.box import Box, Contribution
+from discreet.accounting.budget import Budget
+from discreet.accounting.codec import decode_unit, encode_unit
+from discreet.accounting.currencies import Amounts
 from discreet.errors import DamagedLedger, DiscreetError, NewerFormat, OutOfRange, WrongKind
 from discreet.units import PrivacyUnit
 

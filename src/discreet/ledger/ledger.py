@@ -28,10 +28,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, Self, final
 
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.scopes.box import Box, checked_box
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.box import Box, Contribution, checked_box
+from discreet.accounting.budget import Budget
+from discreet.accounting.requests import Priceable
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.connection import LedgerConnection
 from discreet.ledger.entries import AccountEntry, DescriptionEntry, RaiseEntry, ReopenEntry
@@ -265,7 +264,7 @@ class Ledger(LedgerView):
         """Record a description of the data unless an equal one exists; return its digest.
 
         A schema, which describes a table, says in which columns all rows of a unit agree: from now
-        on conditions on these tell units apart (:mod:`discreet.accounting.scopes.scope_column`).
+        on conditions on these tell units apart (:mod:`discreet.accounting.box`).
 
         Args:
             what: what is described, such as "schema".

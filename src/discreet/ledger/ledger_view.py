@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.accounting.scopes.box import Box, checked_box
+from discreet.accounting.box import Box, checked_box
 from discreet.doors import Labeled
 from discreet.errors import LedgerError, Tampered
 from discreet.ledger.entries import NO_HEAD, EntryRow, damaged_entry_error
@@ -38,8 +38,8 @@ from discreet.ledger.values import (
 from discreet.ledger.witness import Anchor, AnchorFile
 
 if TYPE_CHECKING:  # handed in, or returned by others
-    from discreet.accounting.budgets.budget import Budget
-    from discreet.accounting.budgets.spending import Left
+    from discreet.accounting.budget import Budget
+    from discreet.accounting.filter import Left
     from discreet.ledger.connection import LedgerConnection, LedgerRequest
     from discreet.loss import PrivacyLoss
     from discreet.units import PrivacyUnit

@@ -36,16 +36,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Self, TypeVar, final
 
-from discreet.accounting.budgets.amounts import encode_amounts
-from discreet.accounting.budgets.budget import checked_raise, is_recorded
-from discreet.accounting.budgets.currency import Amounts
-from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
-from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.budgets.spending import Left
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.scope_column import shared_columns
-from discreet.accounting.storage import codec
+from discreet.accounting import codec
+from discreet.accounting.amounts import encode_amounts
+from discreet.accounting.box import Box, shared_columns
+from discreet.accounting.budget import checked_raise, is_recorded
+from discreet.accounting.currencies import Amounts
+from discreet.accounting.filter import Charge as FilterCharge
+from discreet.accounting.filter import Left
+from discreet.accounting.requests import Priceable, RequestPricer
 from discreet.errors import (
     KeyReused,
     LedgerError,
@@ -158,7 +156,7 @@ class Pricer:
 
     __slots__ = ("_known", "_prices")
 
-    def __init__(self, prices: PriceCache) -> None:
+    def __init__(self, prices: RequestPricer) -> None:
         """Take the prices for one unit."""
         self._prices = prices
         self._known: dict[object, PricedRequest] = {}
@@ -166,7 +164,7 @@ class Pricer:
     def add_shared_columns(self, description: DescriptionEntry) -> None:
         """Learn from the description of a table which columns all rows of a unit share."""
         if description.what == "schema":
-            self._prices.learn(shared_columns(description.content()))
+            self._prices = self._prices.sharing(shared_columns(description.content()))
             self._known = {}
 
     def price(
@@ -202,14 +200,14 @@ class Pricer:
         scope: Box,
         delta: Fraction | None,
     ) -> PricedRequest:
-        tree = codec.encode(self._prices.asker.node(what))
+        tree = codec.encode(self._prices.node(what))
         pieces, costs = [], []
         for path in path_and_ancestors(account):
             budget = accounts[path].budget
             if budget is not None:
                 boxes = self._prices.pieces(what, budget.currency, scope=scope, delta=delta)
                 pieces.append((path, boxes))
-                charge = FilterCharge(0, boxes, budget, self._prices.asker.unit)
+                charge = FilterCharge(0, boxes, budget, self._prices.unit)
                 costs.append((path, charge.amounts))
         return PricedRequest.of(
             account,

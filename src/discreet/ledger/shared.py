@@ -39,10 +39,10 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast, final
 
 from discreet import errors
-from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.storage.codec import decode
-from discreet.accounting.tree.node import Node
+from discreet.accounting.amounts import decode_amounts, encode_amounts
+from discreet.accounting.box import Box
+from discreet.accounting.codec import decode
+from discreet.accounting.nodes import Node
 from discreet.errors import DiscreetError, LedgerUnavailable, OtherLedger
 from discreet.ledger import Ledger
 from discreet.ledger.connection import LedgerConnection, LedgerRequest, closed_ledger_error

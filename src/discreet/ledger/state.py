@@ -27,11 +27,11 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, assert_never, final
 
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.price_cache import PriceCache
-from discreet.accounting.budgets.privacy_filter import Charge as FilterCharge
-from discreet.accounting.budgets.privacy_filter import PrivacyFilter
-from discreet.accounting.scopes.scope_column import shared_columns
+from discreet.accounting.box import shared_columns
+from discreet.accounting.budget import Budget
+from discreet.accounting.filter import Charge as FilterCharge
+from discreet.accounting.filter import PrivacyFilter
+from discreet.accounting.requests import RequestPricer
 from discreet.errors import DamagedLedger, DiscreetError, NewerFormat
 from discreet.ledger.entries import (
     NO_HEAD,
@@ -88,7 +88,7 @@ class LedgerState:
         self._accounts: dict[str, Account] = {}
         self._shown: Mapping[str, Account] | None = None
         self._opening: OpenEntry | None = None
-        self._prices: PriceCache | None = None
+        self._prices: RequestPricer | None = None
         self._filters: dict[str, PrivacyFilter] = {}
         self._paths: dict[str, tuple[str, ...]] = {}
         self._closed: dict[str, None] = {}
@@ -109,8 +109,8 @@ class LedgerState:
         return self._shown
 
     @property
-    def prices(self) -> PriceCache:
-        """The prices of requests, which threads may share."""
+    def prices(self) -> RequestPricer:
+        """How requests are priced."""
         if self._prices is None:
             raise damaged_entry_error(1)
         return self._prices
@@ -184,13 +184,16 @@ class LedgerState:
         """Keep a description; that of a table says what all rows of a unit share in it."""
         self._descriptions[entry] = None
         if entry.what == "schema":
-            self.prices.learn(shared_columns(entry.content()))
+            shared = shared_columns(entry.content())
+            self._prices = self.prices.sharing(shared)
+            for each in self._filters.values():
+                each.share(shared)
 
     def _open(self, entry: OpenEntry) -> None:
         if parent_account(entry.account):
             raise damaged_entry_error(1)
         self._opening = entry
-        self._prices = PriceCache(
+        self._prices = RequestPricer(
             unit=entry.unit, constant=entry.constant, contribution=entry.contribution
         )
         self._add(entry.account, entry.budget, 1)
@@ -235,9 +238,8 @@ class LedgerState:
         opening = self.opening
         return {
             "unit": opening.unit,
-            "constant": self.prices.asker.constant,
+            "constant": self.prices.constant,
             "contribution": opening.contribution,
-            "tariff": self._prices,
         }
 
     # --- checkpoints --------------------------------------------------------------------------

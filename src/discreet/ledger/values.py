@@ -21,9 +21,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, final
 
-from discreet.accounting.budgets.budget import Budget, is_recorded
-from discreet.accounting.budgets.currency import Amounts
-from discreet.accounting.scopes.contribution import Contribution
+from discreet.accounting.box import Contribution
+from discreet.accounting.budget import Budget, is_recorded
+from discreet.accounting.currencies import Amounts
 from discreet.errors import OtherLedger, OutOfRange, WrongKind
 from discreet.ledger.entries import NO_HEAD, EntryRow, OpenEntry, now, row_of
 from discreet.ledger.failures import absent_ledger_error

@@ -82,27 +82,25 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, TextIO, TypeVar, final
 from urllib.parse import quote
 
-from discreet.accounting.budgets.amounts import added, decode_amounts, format_down, format_up
-from discreet.accounting.budgets.budget import Budget
-from discreet.accounting.budgets.cell_balances import (
+from discreet.accounting import codec
+from discreet.accounting.amounts import added, decode_amounts, format_down, format_up
+from discreet.accounting.balances import (
     ChargedBox,
     OneRecordBalances,
     TwoRecordBalances,
 )
-from discreet.accounting.budgets.currency import Amounts, Currency, price_in_currency
-from discreet.accounting.budgets.request import RequestPart, RequestPricer
-from discreet.accounting.scopes.box import Box
-from discreet.accounting.scopes.contribution import Contribution
-from discreet.accounting.scopes.scope_column import shared_columns
-from discreet.accounting.storage import codec
-from discreet.accounting.storage.codec import decode_unit
-from discreet.accounting.tree.node import Node
+from discreet.accounting.box import Box, Contribution, shared_columns
+from discreet.accounting.budget import Budget
+from discreet.accounting.codec import decode_unit
+from discreet.accounting.currencies import Amounts, Currency, price_in_currency
+from discreet.accounting.nodes import Node
+from discreet.accounting.requests import RequestPart, RequestPricer
 from discreet.errors import DiscreetError, NotALedger, Tampered
 from discreet.exact import rational
 from discreet.loss.parameters import checked_delta
@@ -615,7 +613,7 @@ class _Tree:
 class RecomputedPrices:
     """What requests cost, for the unit of a ledger."""
 
-    __slots__ = ("_asker", "_found", "_tree")
+    __slots__ = ("_found", "_pricer", "_tree")
 
     def __init__(
         self,
@@ -626,7 +624,7 @@ class RecomputedPrices:
     ) -> None:
         """Take who is protected, and what is known of the rows of one unit."""
         shared = tuple(constant)
-        self._asker = RequestPricer(
+        self._pricer = RequestPricer(
             unit=same_unit(unit), constant=shared, contribution=contribution
         )
         self._tree = functools.lru_cache(_KEPT_PRICES)(_read_tree)
@@ -634,15 +632,15 @@ class RecomputedPrices:
 
     def learn(self, constant: Iterable[str]) -> bool:
         """Take more columns that all rows of a unit share, and say whether there were any."""
-        new = tuple(column for column in constant if column not in self._asker.constant)
-        self._asker = replace(self._asker, constant=(*self._asker.constant, *new))
+        new = tuple(column for column in constant if column not in self._pricer.constant)
+        self._pricer = self._pricer.sharing(new)
         self._found.cache_clear()
         return bool(new)
 
     @property
     def relation(self) -> Relation:
         """How neighbors differ."""
-        return self._asker.unit.relation
+        return self._pricer.unit.relation
 
     def of(self, tree: str, scope: str, delta: str, currency: Currency) -> Pieces:
         """Return the boxes that a request is about and what it costs there, from JSON texts."""
@@ -652,7 +650,7 @@ class RecomputedPrices:
         said = json.loads(delta)
         chance = None if said is None else checked_delta(rational(said, name="delta"))
         known = self._tree(tree)
-        portions = self._asker.pieces(known.node, Box.read(json.loads(scope)))
+        portions = self._pricer.parts(known.node, Box.read(json.loads(scope)))
         return tuple(self._piece(known, part, currency, chance) for part in portions)
 
     def _piece(
@@ -675,7 +673,7 @@ class RecomputedPrices:
     ) -> Amounts:
         key = (node, currency, delta, two)
         if key not in tree.known:
-            loss = self._asker.two_sided(node) if two else self._asker.one_sided(node)
+            loss = self._pricer.two_sided(node) if two else self._pricer.one_sided(node)
             tree.known[key] = price_in_currency(currency, loss, delta)
         return tree.known[key]
 

@@ -233,6 +233,17 @@ class Encoding:
         extra = int(self.target is not None) + int(self.constant)
         return (len(self.features) + extra) * LEVELS**2
 
+    @property
+    def scales(self) -> tuple[Floats, Floats]:
+        """Half-widths and middles of all entries but the constant; 1 and 0 of a category."""
+        half: list[float] = []
+        middle: list[float] = []
+        for column in (*self.features, *(() if self.target is None else (self.target,))):
+            number = isinstance(column, NumberColumn)
+            half += [column.half] if number else [1.0] * column.width
+            middle += [column.middle] if number else [0.0] * column.width
+        return np.array(half), np.array(middle)
+
     def rows(
         self,
         columns: NDArray[Any] | Sequence[Any],

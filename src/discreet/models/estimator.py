@@ -338,6 +338,23 @@ _CHUNK: Final = 1 << 15
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
+class PrivateRegressor(PrivateModel):
+    """A model that learns a number within declared bounds."""
+
+    kind: ClassVar[str] = "regressor"
+    constant: ClassVar[bool] = True
+
+    bounds: Any = None
+    """Two ends for all columns, or one number a column for either end."""
+    target_bounds: Any = None
+    """The two ends of what is learned."""
+
+    def _encoding(self, width: int) -> Encoding:
+        (target,) = number_columns(self.target_bounds, 1, name="target_bounds")
+        return Encoding(features=self._declared(width), target=target, constant=True)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateClassifier(PrivateModel):
     """A model that tells declared classes apart."""
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadArrays, OutOfRange, WrongKind
 from discreet.exact import decimal
 from discreet.extend import KeyValue
-from discreet.models.bounded_rows import Column, NumberColumn
+from discreet.models.bounded_rows import NumberColumn
 
 _NUMBERS: Final = "iufb"
 _OBJECTS: Final = np.dtype(object)
@@ -289,7 +289,7 @@ def _no_numbers(whose: str) -> BadArrays:
 # --- declared bounds and classes --------------------------------------------------------------
 
 
-def number_columns(bounds: Any, width: int, *, name: str = "bounds") -> tuple[Column, ...]:
+def number_columns(bounds: Any, width: int, *, name: str = "bounds") -> tuple[NumberColumn, ...]:
     """Read declared bounds: one pair for all columns, or a list of numbers for either end.
 
     >>> number_columns((0, [1, 5]), 2)[1].high

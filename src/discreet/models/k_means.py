@@ -29,7 +29,6 @@ from discreet.models.bounded_rows import (
     Encoding,
     Floats,
     Integers,
-    NumberColumn,
 )
 from discreet.models.estimator import PrivateModel
 from discreet.models.fitting import Released
@@ -194,11 +193,8 @@ class KMeans(PrivateModel):
     def _finish(self, released: Released, encoding: Encoding) -> None:
         centers = np.array(released["centers"])
         self._centers_ = centers
-        half, middle = [], []
-        for column in encoding.features:
-            half += [column.half] if isinstance(column, NumberColumn) else [1.0] * column.width
-            middle += [column.middle] if isinstance(column, NumberColumn) else [0.0] * column.width
-        self.cluster_centers_ = centers * np.array(half) + np.array(middle)
+        half, middle = encoding.scales
+        self.cluster_centers_ = centers * half + middle
         self.cluster_sizes_ = np.array(released["sizes"])
 
     def size_half_width(self, confidence: Any = "0.95") -> float:

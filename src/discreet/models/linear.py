@@ -19,9 +19,8 @@ from discreet.exact import decimal, whole
 from discreet.extend import Measurer, PlannedSum
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.models.bounded_rows import LEVELS, BoundedRows, Encoding, Floats, NumberColumn
-from discreet.models.estimator import PrivateModel
+from discreet.models.estimator import PrivateModel, PrivateRegressor
 from discreet.models.fitting import Released
-from discreet.models.given import number_columns
 from discreet.models.linear_posterior import LinearPosterior, NoisyMoments
 from discreet.models.row_sums import DIAGONAL, MIXED, moment_bound, moments
 
@@ -95,22 +94,8 @@ _MOST_PENALTY: Final = 10**100
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LinearModel(PrivateModel):
+class LinearModel(PrivateRegressor):
     """What linear and ridge regression share."""
-
-    kind: ClassVar[str] = "regressor"
-    constant: ClassVar[bool] = True
-
-    bounds: Any = None
-    """Two ends for all columns, or one number a column for either end."""
-    target_bounds: Any = None
-    """The two ends of what is learned."""
-
-    def _encoding(self, width: int) -> Encoding:
-        (target,) = number_columns(self.target_bounds, 1, name="target_bounds")
-        if not isinstance(target, NumberColumn):
-            raise TypeError
-        return Encoding(features=self._declared(width), target=target, constant=True)
 
     def _recipe(self, encoding: Encoding) -> MomentRecipe:  # noqa: ARG002  the same for all
         self._penalty()
@@ -128,7 +113,7 @@ class LinearModel(PrivateModel):
         deviation = moment_noise(self.plan_.schedule.noises[0])
         matrix = moment_matrix(released, width)
         self.moments_ = NoisyMoments(matrix=matrix, deviation=deviation)
-        half, middle = _scales(encoding)
+        half, middle = encoding.scales
         count = max(1.0, float(matrix[-1, -1]))
         mean = matrix[-1, :-1] / count
         spread = matrix[:-1, :-1] / count - np.outer(mean, mean)
@@ -157,23 +142,8 @@ class LinearModel(PrivateModel):
 
     def posterior(self, *, draws: int = 2000) -> LinearPosterior:
         """Return the noise-aware posterior of coefficients; free, since it reads the release."""
-        half, middle = _scales(self.encoding_)
+        half, middle = self.encoding_.scales
         return self.moments_.posterior(half=half, middle=middle, draws=draws)
-
-
-def _scales(encoding: Encoding) -> tuple[Floats, Floats]:
-    """Return half-widths and middles of all entries but the constant; 1/2 and 1/2 of a category."""
-    half: list[float] = []
-    middle: list[float] = []
-    columns = (*encoding.features, *(() if encoding.target is None else (encoding.target,)))
-    for column in columns:
-        if isinstance(column, NumberColumn):
-            half.append(column.half)
-            middle.append(column.middle)
-        else:
-            half += [1.0] * column.width
-            middle += [0.0] * column.width
-    return np.array(half), np.array(middle)
 
 
 def _lifted(covariance: Floats, deviation: float) -> tuple[Floats, Floats]:
@@ -255,8 +225,7 @@ class PCA(PrivateModel):
 
     def _finish(self, released: Released, encoding: Encoding) -> None:
         matrix = moment_matrix(released, encoding.width)
-        columns = [column for column in encoding.features if isinstance(column, NumberColumn)]
-        half = np.array([column.half for column in columns])
+        half, middle = encoding.scales
         size = max(1.0, float(matrix[-1, -1]))
         mean = matrix[-1, :-1] / size
         spread = (matrix[:-1, :-1] / size - np.outer(mean, mean)) * np.outer(half, half)
@@ -267,8 +236,8 @@ class PCA(PrivateModel):
         directions = vectors[:, ::-1][:, :count].T
         signs = np.sign(directions[np.arange(count), np.abs(directions).argmax(axis=1)])
         self.components_ = directions * signs[:, None]
-        self._half_, self._middle_ = half, np.array([column.middle for column in columns])
-        self.mean_ = mean * half + self._middle_
+        self._half_, self._middle_ = half, middle
+        self.mean_ = mean * half + middle
 
     def transform(self, X: Any) -> Floats:
         """Return the components of each row, which is clamped to the declared bounds."""

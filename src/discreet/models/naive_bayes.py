@@ -162,9 +162,7 @@ class GaussianNB(ClassTableModel):
         mean = np.clip(sums[:, 1 : 1 + width] / size, -1.0, 1.0)
         square = np.clip((sums[:, 1 + width :]) / size, 0.0, 1.0)
         self._mean_, self._var_ = mean, np.maximum(square - mean**2, _LEAST_VARIANCE)
-        columns = [column for column in encoding.features if isinstance(column, NumberColumn)]
-        half = np.array([column.half for column in columns])
-        self._scale_ = half, np.array([column.middle for column in columns])
+        half, _ = self._scale_ = encoding.scales
         self.theta_ = mean * half + self._scale_[1]
         self._sums_ = sums[:, : 1 + width]
         self.var_ = self._var_ * half**2

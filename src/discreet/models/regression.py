@@ -46,11 +46,9 @@ from discreet.models.bounded_rows import (
     Encoding,
     Floats,
     Integers,
-    NumberColumn,
 )
-from discreet.models.estimator import PrivateClassifier, PrivateModel
+from discreet.models.estimator import PrivateClassifier, PrivateRegressor
 from discreet.models.fitting import Released
-from discreet.models.given import number_columns
 from discreet.models.linear import MOMENTS, moment_matrix, moment_noise, planned_moments
 from discreet.models.row_sums import (
     RESIDUALS,
@@ -389,7 +387,7 @@ def _means(logs: Floats, low: float, high: float) -> Floats:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PoissonRegression(PrivateModel):
+class PoissonRegression(PrivateRegressor):
     """Learn the mean of counts, whose logarithm is linear in the columns.
 
     >>> from discreet.session import Rehearsal
@@ -401,25 +399,12 @@ class PoissonRegression(PrivateModel):
     True
     """
 
-    kind: ClassVar[str] = "regressor"
-    constant: ClassVar[bool] = True
-
-    bounds: Any = None
-    """Two ends for all columns, or one number a column for either end."""
-    target_bounds: Any = None
-    """The two ends of what is learned, which are not negative."""
     steps: Any = 12
     """How many gradients are taken."""
     learning_rate: Any = 1
     """The length of a step, in units of the inverse of the curvature."""
     penalty: Any = 0
     """What half the square of weights costs, beside the mean objective of a row."""
-
-    def _encoding(self, width: int) -> Encoding:
-        (target,) = number_columns(self.target_bounds, 1, name="target_bounds")
-        if not isinstance(target, NumberColumn):
-            raise TypeError
-        return Encoding(features=self._declared(width), target=target, constant=True)
 
     def _recipe(self, encoding: Encoding) -> PoissonRecipe:
         if encoding.target is None or encoding.target.low < 0:
@@ -434,12 +419,7 @@ class PoissonRegression(PrivateModel):
         self._weights_, self._norm_ = np.array(released["weights"]), inner.squared**0.5
         self._limits_ = _ends(encoding)
         scaled = self._weights_[:, 0] / self._norm_ * LEVELS
-        half, middle = np.ones(inner.width - 1), np.zeros(inner.width - 1)
-        place = 0
-        for column in encoding.features:
-            if isinstance(column, NumberColumn):
-                half[place], middle[place] = column.half, column.middle
-            place += column.width
+        half, middle = inner.scales
         self.coef_: Floats = scaled[:-1] / half
         self.intercept_ = float(scaled[-1] - self.coef_ @ middle)
         self.size_ = int(released["size"])

@@ -30,7 +30,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
-from discreet.accounting.tree.leaf import UNPROTECTED
+from discreet.accounting.leaf_price import UNPROTECTED
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.aggregates.estimator import REFERENCE, Predicted

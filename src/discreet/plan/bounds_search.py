@@ -168,6 +168,9 @@ class BoundsTarget:
 class FoundBounds:
     """Bounds that were found; ``seen`` says whether any bin stood out from the noise.
 
+    ``outside`` is the largest share of the rows near the bounds that may be clipped, by the noisy
+    numbers of the bins next to them.
+
     >>> FoundBounds(about="cost", low=Fraction(0), high=Fraction(128), seen=True).bounds
     (Fraction(0, 1), Fraction(128, 1))
     """
@@ -176,6 +179,7 @@ class FoundBounds:
     low: Fraction
     high: Fraction
     seen: bool
+    outside: Fraction = Fraction(0)
 
     @property
     def bounds(self) -> Pair:

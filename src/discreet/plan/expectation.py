@@ -148,7 +148,7 @@ class Expectation:
         if self.empty:
             return (
                 f"hardly any group would be shown: one is shown from about {self.needed} people "
-                f"on, and {self.group} has about {self.people:,}"
+                f"on, and {self.group} may have about {self.people:,}"
             )
         worst = max(self.outputs, key=lambda each: each.share or Fraction(0))
         return f"{worst.output} would be {_width(worst)}, and {worst.about}"

@@ -38,8 +38,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.accounting import Box, Budget, Node, encode
-from discreet.accounting.budgets.currency import format_amounts
-from discreet.accounting.storage.codec import encode_unit
+from discreet.accounting.codec import encode_unit
+from discreet.accounting.currencies import format_amounts
 from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
@@ -165,7 +165,7 @@ class Plan(Explainable):
     SELECT COUNT(*) AS visits FROM visits
     ├── protects one person (patient) under add_remove, who counts in at most 1 group
     ├── has one group
-    ├── cut off, where there are any: rows of one patient beyond 5; rows without patient
+    ├── left out or clipped, if any: rows of one patient beyond 5; rows without patient
     ├── costs epsilon 0.5
     └── is off by at most, with a chance of 95 %: visits ± 30
     """

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Box
-from discreet.accounting.budgets.amounts import amount_up, format_up
+from discreet.accounting.amounts import amount_up, format_up
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
@@ -418,7 +418,12 @@ def found_lines(found: tuple[FoundBounds, ...]) -> Iterator[str]:
     """
     for target in found:
         ends = f"{target.about} from {_number(target.low)} to {_number(target.high)}"
-        yield ends if target.seen else f"{ends}, the widest: no bin stood out from the noise"
+        if not target.seen:
+            yield f"{ends}, the widest: no bin stood out from the noise"
+        elif target.outside:
+            yield f"{ends}, which may clip up to {float(100 * target.outside):.2g} % of the rows"
+        else:
+            yield ends
 
 
 def _number(value: Fraction) -> str:

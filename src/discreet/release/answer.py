@@ -69,8 +69,10 @@ a crash, draws a new one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -101,6 +103,11 @@ from discreet.requests.table_schema import Product
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.statistics.having_threshold import HavingThreshold
+
+
+_NEAR: Final = 8
+"""The share that bounds may clip is read off so many bins on either side."""
+_LIKELY: Final = Fraction(19, 20)
 
 
 def private_bounds(
@@ -135,11 +142,16 @@ def bounds_from_bins(target: BoundsTarget, noise: Noise, noisy: Integers) -> Fou
     """Return the bounds that noisy numbers of bins show."""
     least = noise.mechanism.error(confidence=1 - FALSE_ALARM, coordinates=target.bins.count)
     above = np.flatnonzero(noisy > int(least))
-    if above.size:
-        low, high = target.bins.span(int(above[0]), int(above[-1]))
-    else:
+    if not above.size:
         low, high = target.bins.widest
-    return FoundBounds(about=target.about, low=low, high=high, seen=bool(above.size))
+        return FoundBounds(about=target.about, low=low, high=high, seen=False)
+    first, last = int(above[0]), int(above[-1])
+    low, high = target.bins.span(first, last)
+    near = np.concatenate([noisy[max(first - _NEAR, 0) : first], noisy[last + 1 :][:_NEAR]])
+    off = int(noise.mechanism.error(confidence=_LIKELY)) * math.isqrt(len(near))
+    beyond, inside = max(int(near.sum()), 0) + off, max(int(noisy[first : last + 1].sum()), 1)
+    outside = Fraction(beyond, beyond + inside)
+    return FoundBounds(about=target.about, low=low, high=high, seen=True, outside=outside)
 
 
 def _found(search: BoundsSearch, raw: RawTotals, entropy: Entropy) -> Iterator[FoundBounds]:

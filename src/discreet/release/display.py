@@ -19,7 +19,7 @@ from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, final
 
-from discreet.accounting.budgets.amounts import amount_up, format_up
+from discreet.accounting.amounts import amount_up, format_up
 from discreet.errors import UnknownName
 from discreet.plan.statistics.truncation import brief_cuts, limits_bind
 from discreet.query.expressions import Column, walk
@@ -86,8 +86,10 @@ def plain(value: Any) -> str:
 
 
 def _cell(value: Any, low: Any, high: Any, kind: Type) -> ShownCell:
-    if value is None or low is None or high is None:
-        return ShownCell(plain(value))
+    if value is None:
+        return ShownCell(_NULL)
+    if low is None or high is None:
+        return ShownCell(f"{plain(value)} {_UNBOUNDED}", weak=True)
     half = max(high - value, value - low)
     weak = half > WEAK * abs(value)
     places = 0 if kind is Type.INTEGER else _places(half)
@@ -97,6 +99,24 @@ def _cell(value: Any, low: Any, high: Any, kind: Type) -> ShownCell:
         )
     ends: Sequence[str] = [_number(end, places) for end in (low, high)]
     return ShownCell(f"{_number(value, places)} [{ends[0]}, {ends[1]}]", ends=True, weak=weak)
+
+
+_NULL: Final = plain(None)
+_UNBOUNDED: Final = "[?]"
+
+
+def _missing(release: Release) -> Iterator[str]:
+    """Say why there is no number, or none that can be relied on."""
+    shown = [
+        cell.text
+        for column in release.columns
+        if column.low is not None
+        for cell in cells(column, ROWS)
+    ]
+    if any(text.endswith(_UNBOUNDED) for text in shown):
+        yield f"{_UNBOUNDED} marks numbers whose error has no bound: their divisor may be 0."
+    if _NULL in shown:
+        yield "NULL: the rows are too few for this noise, or there are none."
 
 
 def _places(half: float) -> int | None:
@@ -179,6 +199,7 @@ def brief_notes(release: Release, *, bars: bool = False) -> Iterator[str]:
     yield from _more_rows(release)
     yield from (f"WARNING: {words}." for words in plan.warnings)
     yield from _marks(release, shown, bars=bars)
+    yield from _missing(release)
     if cut := brief_cuts(plan.truncations):
         yield cut
     if release.share is not None:
@@ -230,6 +251,7 @@ def notes(release: Release) -> Iterator[str]:
             if limits_bind(cuts)
             else f"± and [ ] hold the number without noise with {percent} confidence, each."
         )
+    yield from _missing(release)
     yield from map(str, cuts)
     if release.share is not None:
         yield str(release.share)

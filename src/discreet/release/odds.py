@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet import mechanisms
 from discreet.accounting import Leaf, Node, Repeat
-from discreet.accounting.budgets.loss_prices import point_price
+from discreet.accounting.currencies import point_price
 from discreet.exact import with_article
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.units import Relation

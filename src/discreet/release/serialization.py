@@ -39,7 +39,7 @@ from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_value
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan
 
-__all__ = ["decode_release", "encode_release", "read_columns"]
+__all__ = ["decode_release", "encode_release", "read_columns", "recorded_question"]
 
 _FORMAT: Final = 1
 _BITS: Final = np.dtype(">f8")
@@ -69,6 +69,7 @@ def encode_release(
         "format": _FORMAT,
         "noisy": _noisy(plans[0], parts[0]) if len(plans) == len(parts) == 1 else None,
         "plans": [plan.digest for plan in plans],
+        "question": plans[0].question.text or "",
     }
     if sources:
         document["sources"] = [list(source) for source in sources]
@@ -114,6 +115,24 @@ def read_columns(document: Mapping[str, Any]) -> tuple[ReleasedColumn, ...]:
         return tuple(_read_column(column) for column in document["columns"])
     except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
         raise _undecodable() from None
+
+
+def recorded_question(answer: bytes) -> str:
+    """Return what was asked for a stored answer, on one line; empty if that is not on record.
+
+    >>> recorded_question(b'{"answer":"synthetic table"}'), recorded_question(b"12")
+    ('synthetic table', '')
+    """
+    try:
+        document = json.loads(answer)
+    except (ValueError, RecursionError):
+        return ""
+    while isinstance(document, dict):
+        known = document.get("question", document.get("answer"))
+        if isinstance(known, str):
+            return " ".join(known.split())
+        document = known
+    return ""
 
 
 def _undecodable() -> WrongKind:

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, and no FastAPI
     from discreet.service.client import ServerConnection, connect
@@ -46,36 +46,5 @@ if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, a
     from discreet.service.site import Site, read_site
     from discreet.service.site_check import SiteFinding, check_site
 
-__all__ = [
-    "Caller",
-    "Grant",
-    "PasswordFile",
-    "Permission",
-    "QuestionForm",
-    "Role",
-    "ServerConnection",
-    "ServiceCounter",
-    "Site",
-    "SiteFinding",
-    "check_site",
-    "connect",
-    "create_app",
-    "read_site",
-    "run_server",
-]
 
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "client": ("ServerConnection", "connect"),
-            "counter": ("ServiceCounter",),
-            "http.app": ("create_app",),
-            "http.server": ("run_server",),
-            "directory": ("PasswordFile",),
-            "roles": ("Caller", "Grant", "Permission", "Role"),
-            "question_form": ("QuestionForm",),
-            "site": ("Site", "read_site"),
-            "site_check": ("SiteFinding", "check_site"),
-        },
-    )
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, final
 
 from discreet.accounting import Budget, Left
-from discreet.accounting.budgets.amounts import format_down
+from discreet.accounting.amounts import format_down
 from discreet.errors import DiscreetError, LedgerUnavailable, NotAllowed, OutOfRange
 from discreet.ledger import Ledger
 from discreet.ledger.values import Account, checked_reason

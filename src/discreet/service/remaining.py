@@ -11,10 +11,10 @@ from typing import Any
 
 from discreet import accounting
 from discreet.accounting import Budget, Leaf, Left, Node
-from discreet.accounting.budgets.amounts import decode_amounts, encode_amounts
-from discreet.accounting.budgets.currency import Amounts
-from discreet.accounting.budgets.request import Priceable
-from discreet.accounting.storage.codec import decode_unit, encode_unit
+from discreet.accounting.amounts import decode_amounts, encode_amounts
+from discreet.accounting.codec import decode_unit, encode_unit
+from discreet.accounting.currencies import Amounts
+from discreet.accounting.requests import Priceable
 from discreet.loss import PrivacyLoss
 
 

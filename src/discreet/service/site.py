@@ -218,7 +218,7 @@ def _site_of_policy(path: Path) -> Site:
     dataset = ServedDataset(
         name=name,
         policy=path.absolute(),
-        data=_beside(said.data, path.parent),
+        data=said.data_from(path.parent.absolute()) or "",
         ledger=_beside(said.ledger, path.parent),
     )
     return Site(
@@ -279,10 +279,13 @@ def _dataset(name: str, data: Mapping[str, Any], folder: Path) -> ServedDataset:
     policy_path = folder / _text(data.get("policy"), f"datasets.{name}.policy")
     policy = read_policy(policy_path)
     said = _said(policy, policy_path.parent)
-    source = data.get("data", said.get("data"))
-    if isinstance(source, Mapping):
+    source = data.get("data")
+    own = policy.session and policy.session.data_from(policy_path.parent.absolute())
+    if "data" not in data and own is not None:
+        where: str | Mapping[str, str] = own
+    elif isinstance(source, Mapping):
         tables = {each: _beside(_text(where, each), folder) for each, where in source.items()}
-        where: str | Mapping[str, str] = tables
+        where = tables
     else:
         where = _beside(_text(source, f"datasets.{name}.data"), folder)
     ledger = _text(data.get("ledger", said.get("ledger")), f"datasets.{name}.ledger")
@@ -306,9 +309,9 @@ def _is_used(witness: Path, dataset: ServedDataset, state: Path) -> bool:
 
 
 def _said(policy: Policy, folder: Path) -> dict[str, str]:
-    """Return where a policy says that data and ledger are."""
+    """Return where a policy says that its ledger is."""
     said = policy.session
-    found = {} if said is None else {"data": said.data, "ledger": said.ledger}
+    found = {} if said is None else {"ledger": said.ledger}
     return {name: _beside(value, folder) for name, value in found.items() if value is not None}
 
 

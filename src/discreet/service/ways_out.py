@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.accounting import Budget, Left
-from discreet.accounting.budgets.amounts import amount_down, amount_up, format_down, format_up
+from discreet.accounting.amounts import amount_down, amount_up, format_down, format_up
 from discreet.errors import DiscreetError, OverBudget, WrongKind
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import path_and_ancestors

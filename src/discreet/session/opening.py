@@ -14,6 +14,7 @@ from discreet.engines.engine import Performance, SparkPerformance
 from discreet.engines.sources.identity import Identity
 from discreet.errors import WrongKind
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy
 from discreet.query.relations import folded
 from discreet.query.sql.dialects import dialect_of
@@ -24,6 +25,7 @@ from discreet.session.opening_arguments import (
     declared_sources,
     named_sources,
     policy_of,
+    session_of,
     unit_of,
 )
 from discreet.session.planning import check_keys
@@ -36,7 +38,7 @@ from discreet.units import PrivacyUnit
 
 
 def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a session
-    source: object,
+    source: object = None,
     *,
     unit: PrivacyUnit | None = None,
     budget: Budget | None = None,
@@ -59,7 +61,8 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     Args:
         source: a path or a pattern of CSV or Parquet files, a DuckDB database, an Arrow, pandas or
             Polars table; a Spark data frame; the address of a table on a PostgreSQL server; or a
-            mapping from names to these.
+            mapping from names to these.  Without one, the data and the ledger are those that the
+            policy names under ``[session]``, as on the command line.
         unit: who is protected; may stand in the policy.
         budget: what may be lost in total; may stand in the policy, or in an existing ledger.
         policy: the owner's file, its text, or a Policy.
@@ -84,6 +87,10 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     if dialect is not None:
         dialect_of(dialect)
     rules = policy_of(policy)
+    if source is None:
+        source, own, folder = session_of(policy, rules)
+        if ledger is None and own is not None and not test_mode:
+            ledger = own if is_server(own) else folder / own
     whose, limits = unit_of(unit, rules), budget_of(budget, rules)
     check_analyst(analyst, rules)
     if test_mode:

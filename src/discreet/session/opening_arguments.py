@@ -11,10 +11,10 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Final, TypeVar
+from typing import Final, TypeGuard, TypeVar
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.budget import is_recorded
+from discreet.accounting.budget import is_recorded
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Columns
 from discreet.engines.postgres.address import Address, address_of, is_address
@@ -208,6 +208,27 @@ def policy_of(policy: object) -> Policy:
                 why="it is a file, its text, or a Policy.",
                 do="give policy='clinic.toml', say.",
             )
+
+
+def session_of(policy: object, rules: Policy) -> tuple[object, str | None, Path]:
+    """Return the data and the ledger that a policy names, and the folder of its file."""
+    said = rules.session
+    folder = Path(policy).parent if _is_path(policy) else Path()
+    data = None if said is None else said.data_from(folder)
+    if said is None or data is None:
+        raise WrongKind(
+            what="no data is named, neither in the call nor in the policy.",
+            why="a session asks about tables.",
+            do="give dp.open('visits.csv', policy=...), or write data = ... under [session].",
+        )
+    return data, said.ledger, folder
+
+
+def _is_path(policy: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Return whether a policy is named by its path, and is not TOML text."""
+    return isinstance(policy, os.PathLike) or (
+        isinstance(policy, str) and "\n" not in policy and "=" not in policy
+    )
 
 
 def unit_of(unit: object, policy: Policy) -> PrivacyUnit:

@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from discreet.accounting import Left
-from discreet.accounting.budgets.amounts import format_down
+from discreet.accounting.amounts import format_down
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind

@@ -30,7 +30,7 @@ from fractions import Fraction
 from typing import Any, Final, Protocol, Self, final
 
 from discreet.accounting import Box, Node, encode
-from discreet.accounting.storage.codec import encode_unit
+from discreet.accounting.codec import encode_unit
 from discreet.errors import OutOfRange, WrongKind
 from discreet.noise import Entropy
 from discreet.plan.binding.bound_question import BoundQuestion

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self, Unpack, final
 
 from discreet import query as queries
 from discreet.accounting import Left
-from discreet.accounting.budgets.currency import BasicCurrency
+from discreet.accounting.currencies import BasicCurrency
 from discreet.doors import Labeled
 from discreet.engines.engine import Engine
 from discreet.errors import LedgerError, UnknownName, WrongKind

@@ -57,7 +57,8 @@ def draw_in_stages(  # noqa: PLR0913  what both stages need
         document = {
             "answer": json.loads(written),
             "bounds": [
-                [bound.about, str(bound.low), str(bound.high), bound.seen] for bound in bounds
+                [each.about, str(each.low), str(each.high), each.seen, str(each.outside)]
+                for each in bounds
             ],
             "format": _FORMAT,
             "stage": digest,
@@ -85,8 +86,14 @@ def read_stages(data: bytes, plan: Plan, plan_stage: SecondStagePlanner) -> Rele
 
 
 def _bounds(document: Any) -> FoundBounds:
-    about, low, high, seen = document
-    return FoundBounds(about=str(about), low=Fraction(low), high=Fraction(high), seen=bool(seen))
+    about, low, high, seen, outside = document
+    return FoundBounds(
+        about=str(about),
+        low=Fraction(low),
+        high=Fraction(high),
+        seen=bool(seen),
+        outside=Fraction(outside),
+    )
 
 
 def _unreadable() -> WrongKind:

@@ -43,6 +43,9 @@ def too_noisy(
         do = f"epsilon {_text(epsilon)} gives {shown}, {_part(part)}"
     elif expected.unmet:
         do = "compare with declared values, or have the policy declare others"
+    elif expected.empty:
+        key = expected.group.removeprefix("a group of ")
+        do = f"name the groups: WHERE {key} IN ('A', 'B'), or have the policy declare them"
     elif plan.price.epsilon is not None:
         do = f"no epsilon that is left would do; {do}"
     return TooNoisy(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need few of them
     from discreet.synthetic.bins import QuantileBins, quantile_bins
@@ -29,51 +29,5 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.synthetic.synthesis_plan import SynthesisPlan
     from discreet.synthetic.workload import marginals, marginals_of
 
-__all__ = [
-    "AIM",
-    "MST",
-    "MWEM",
-    "Domain",
-    "DualQuery",
-    "Evidence",
-    "Independent",
-    "Measured",
-    "QuantileBins",
-    "Selection",
-    "SynthesisPlan",
-    "SyntheticRelease",
-    "all_ranges",
-    "between",
-    "counts_of",
-    "determines",
-    "forbid",
-    "marginals",
-    "marginals_of",
-    "model_of",
-    "other_than",
-    "plan_synthesis",
-    "quantile_bins",
-    "synthesize",
-]
 
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "bins": ("QuantileBins", "quantile_bins"),
-            "constraints": ("determines", "forbid"),
-            "domain": ("Domain",),
-            "evidence": ("Evidence", "Measured", "Selection"),
-            "methods.aim": ("AIM",),
-            "methods.dual_query": ("DualQuery",),
-            "methods.mst": ("MST",),
-            "methods.mwem": ("MWEM",),
-            "methods.product": ("Independent",),
-            "models": ("model_of",),
-            "range_queries": ("all_ranges", "between", "counts_of", "other_than"),
-            "release": ("SyntheticRelease",),
-            "synthesis_plan": ("SynthesisPlan",),
-            "planning": ("plan_synthesis", "synthesize"),
-            "workload": ("marginals", "marginals_of"),
-        },
-    )
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

@@ -102,6 +102,11 @@ class NumberBins:
         _check_rising([math.ceil(edge) for edge in self.edges] if self.whole else self.edges)
 
     @property
+    def exact(self) -> bool:
+        """Whether each bin holds one value."""
+        return self.whole and all(high - low == 1 for low, high in pairwise(self.edges))
+
+    @property
     def size(self) -> int:
         """How many bins there are."""
         return len(self.edges) - 1

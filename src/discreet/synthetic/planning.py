@@ -27,12 +27,18 @@ from discreet.synthetic.inference.values import ImpossibleCells
 from discreet.synthetic.joint import joint_request, moved_by
 from discreet.synthetic.methods.aim import AIM, work_seconds
 from discreet.synthetic.methods.method import Method, Task
+from discreet.synthetic.methods.mst import MST
 from discreet.synthetic.models import METHODS
 from discreet.synthetic.program import SyntheticDraw, synthesis_program
 from discreet.synthetic.range_queries import AllRanges, ListedCounts, Workload
 from discreet.synthetic.release import SyntheticRelease
 from discreet.synthetic.report.error_curve import column_errors
-from discreet.synthetic.requested_table import domain_of, question_of_rows, rho_asked
+from discreet.synthetic.requested_table import (
+    domain_of,
+    question_of_rows,
+    rho_asked,
+    with_budget_delta,
+)
 from discreet.synthetic.sensitivity import UnitMoves
 from discreet.synthetic.synthesis_plan import SynthesisPlan
 from discreet.synthetic.workload import (
@@ -89,14 +95,18 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
     question = question_of_rows(session, source, columns, limits)
     given = PriceArguments(epsilon=epsilon, delta=delta, rho=rho, size=size)
     ask = read_requested_price(question, session.policy.limits, given)
+    chosen = method or AIM()
+    left = session.remaining
+    budget = session.policy.budget if left is None else left.budget
+    if isinstance(chosen, AIM | MST):
+        ask = with_budget_delta(ask, budget)
     if not session.test_mode:
         check_requested_price(ask, session.policy.limits)
     rows = session.program_rows(question)
     domain, bought = domain_of(session, rows, bins)
-    chosen = method or AIM()
     _check_known(chosen, workload, constraints)
     request = joint_request(rows, domain if bought is None else bought.fine)
-    stated, rho = tuple(constraints), rho_asked(ask)
+    stated, rho = tuple(constraints), rho_asked(ask, budget)
     zeros = impossible(domain, stated)
     asked = (workload or _default_workload(domain)).compiled(domain, max_cells)
     if bought is not None:

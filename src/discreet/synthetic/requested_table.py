@@ -6,9 +6,12 @@ Trust: kernel.  Everything comes from the arguments, the schema and the policy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from discreet.accounting import Budget
+from discreet.accounting.amounts import amount_value
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import ZeroConcentrated
 from discreet.plan.pricing.requested_price import RequestedPrice
@@ -129,11 +132,30 @@ def _fresh(session: Session, rows: ProgramRows) -> tuple[tuple[str, Type], ...]:
     return tuple((name, facts[column].type) for name, column in pairs)
 
 
-def rho_asked(ask: RequestedPrice) -> Fraction | None:
-    """Return the largest rho, nearly, that is proved to keep the price; None where it is pure."""
+def with_budget_delta(ask: RequestedPrice, budget: Budget | None) -> RequestedPrice:
+    """Return a price in epsilon with the delta that a budget promises, if it names none."""
+    promise = None if budget is None else budget.promise
+    if promise is None or ask.epsilon is None or ask.delta:
+        return ask
+    return replace(ask, delta=promise.delta_bound)
+
+
+def rho_asked(ask: RequestedPrice, budget: Budget | None = None) -> Fraction | None:
+    """Return the largest rho, nearly, that is proved to keep the price; None where it is pure.
+
+    All that a budget promises is its rho, so that a table may cost exactly the budget.
+    """
     if ask.rho is not None or ask.epsilon is None:
         return ask.rho
-    return rho_within(ask.epsilon, ask.delta) if ask.delta else None
+    if not ask.delta:
+        return None
+    rho = rho_within(ask.epsilon, ask.delta)
+    promise = None if budget is None else budget.promise
+    if budget is None or promise is None or "rho" not in budget.components:
+        return rho
+    if ask.epsilon < promise.epsilon_bound or ask.delta < promise.delta_bound:
+        return rho
+    return min(rho, amount_value(budget.limit[budget.components.index("rho")]))
 
 
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -18,6 +18,7 @@ from discreet.plan.plan import BudgetPreview
 from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
+from discreet.synthetic.coded_columns import NumberBins
 from discreet.synthetic.constraints import Constraint
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.program import SyntheticDraw
@@ -138,7 +139,11 @@ class SynthesisPlan(Explainable):
     def _columns(self) -> Iterator[Branch]:
         for column in self.domain.columns:
             null = ", NULL among them" if column.nullable else ""
-            yield Branch(f"{column.name}: {column.size} codes{null}")
+            smeared = ""
+            if isinstance(column.coding, NumberBins) and not column.coding.exact:
+                smeared = " of several values, which are spread evenly: a frequent one is smeared"
+            bins = "bins" if smeared else "codes"
+            yield Branch(f"{column.name}: {column.size} {bins}{smeared}{null}")
         for name, _ in self.domain.fresh:
             yield Branch(f"{name}: fresh numbers, because nobody in it exists")
 

@@ -137,18 +137,6 @@ def shortened(scales: Scales) -> NDArray[np.float32]:
     return np.where(down < _LEAST, np.float32(0), down)
 
 
-def squared_norms(vectors: Floats) -> Scales:
-    """Return at least the squared norm of each line, from float64 or narrower floats.
-
-    >>> bool(squared_norms(np.array([[3.0, 4.0]]))[0] >= 25)
-    True
-    """
-    with np.errstate(all="ignore"):
-        wide = vectors.astype(np.float64, copy=False)
-        squares: Scales = np.einsum("ij,ij->i", wide, wide)
-        return squares * raised(vectors.shape[1] + 2) + _TINY
-
-
 def raised(operations: int) -> float:
     """Return a factor that makes a sum of products from so many roundings an upper bound.
 

@@ -7,8 +7,8 @@ one shape (:mod:`discreet.torch.graphs`).  Norms decide scales on the CPU
 (:mod:`discreet.torch.clipping`); products are added up in float64 on the device of the model.  The
 scale of a place that nobody takes is zero, whatever a model makes of the padding.
 
-The release takes the steps of ``PrivateSum.release``, bit for bit: multiplying by a power of two
-and rounding down are exact in float64, integers are added as int64, and what comes back is
+The release floors the total to the grid and adds the noise: multiplying by a power of two and
+rounding down are exact in float64, integers are added as int64, and what comes back is
 post-processing.
 """
 
@@ -32,7 +32,7 @@ from discreet.torch.loss_function import SummedObjective
 from discreet.torch.noise_ahead import NoiseAhead
 from discreet.torch.per_example import ModelEngine
 from discreet.torch.private_sum import PrivateSum
-from discreet.torch.rows import RowSource
+from discreet.torch.rows import RowTensors
 from discreet.torch.side_counts import NOTHING_BESIDE, WEIGHT, SideCounts, centered_lengths
 
 _BLOCK: Final = 1 << 17
@@ -49,7 +49,7 @@ def released(
     Args:
         one: the sum, its grid and its noise.
         total: float64, on any device; overwritten.
-        noise: draws of ``one.noise``, used once.
+        noise: draws of ``one.law``, used once.
     """
     if total.shape != (one.coordinates,) or noise.shape != (one.coordinates,):
         raise WrongKind(
@@ -187,7 +187,7 @@ class BatchSums:
         self,
         model: nn.Module,
         engine: ModelEngine,
-        data: RowSource,
+        data: RowTensors,
         *,
         groups: tuple[ClipGroup, ...],
         micro: int,

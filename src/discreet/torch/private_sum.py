@@ -1,4 +1,4 @@
-"""One noisy sum of clipped contributions: the only thing a training step tells about the data.
+"""The price of a noisy sum of clipped contributions: the only thing that a step tells of the data.
 
 Trust: kernel (T6).
 
@@ -10,7 +10,8 @@ dyadic grid; add discrete Gaussian noise.  Between batches of which one has one 
 totals on the grid differ by less than
     (C + 2 g k B C) / step + sqrt(d)  steps in L2,    g = n u / (1 - n u), u = 2**-53,
 so the release is a Gaussian mechanism at that distance (keys ``grid-distance``,
-``gaussian-mechanism``).  Proof in docs/proofs/learning.md.
+``gaussian-mechanism``).  Proof in docs/proofs/learning.md.  :mod:`discreet.torch.noisy_sum` adds up
+and releases.
 
 Further coordinates (:mod:`discreet.torch.side_counts`) make C the root of C**2 + ``beside``.
 What is added to the distance beside C is called slack.
@@ -31,9 +32,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.accounting import (
     Contribution,
     Leaf,
@@ -45,20 +43,15 @@ from discreet.accounting import (
     account,
 )
 from discreet.certified import sqrt
-from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import positive, whole
 from discreet.extend import checked_count, checked_rate
 from discreet.loss import Approximate
 from discreet.mechanisms import Gaussian
-from discreet.noise import SYSTEM, DiscreteGaussian, DyadicGrid, Entropy
+from discreet.noise import DiscreteGaussian, DyadicGrid
 from discreet.torch.clipping import (
     SINGLE,
     Clipping,
-    Floats,
-    Scales,
-    raised,
     rounding,
-    squared_norms,
 )
 from discreet.units import PrivacyUnit, Relation
 
@@ -86,9 +79,6 @@ class PrivateSum:
     ...                  units=100, operations=102)
     >>> 1 < one.distance < 1 + 1e-11
     True
-    >>> total = one.sum_vectors(np.array([[3.0, 0.0, 4.0], [0.0, 0.5, 0.0]]))
-    >>> total.round(3).tolist(), one.release(total).shape
-    ([0.6, 0.5, 0.8], (3,))
     """
 
     clipping: Clipping
@@ -160,89 +150,10 @@ class PrivateSum:
             self.mechanism, distance=self.distance, coordinates=self.coordinates, unit=unit
         )
 
-    # --- sums ---------------------------------------------------------------------------------
-
-    def sum_vectors(self, vectors: Floats) -> Scales:
-        """Clip each line of a matrix and add them up; each line is what one unit contributes."""
-        lines = self._matrix(vectors)
-        squares = squared_norms(lines)
-        with np.errstate(all="ignore"):
-            scales = self.clipping.scales(squares, np.sqrt(squares) * raised(2))
-        return scales @ _finite(lines, scales)
-
-    def sum_products(self, left: Floats, right: Floats) -> Scales:
-        """Clip and add up the outer products of lines, without forming any; return them flat.
-
-        >>> one = PrivateSum(clipping=Clipping(bound=5), sigma=Fraction(1), coordinates=2, units=9,
-        ...                  operations=11)
-        >>> one.sum_products(np.array([[2.0]]), np.array([[3.0, 4.0]])).round(6).tolist()
-        [3.0, 4.0]
-        """
-        first, second = self._matrix(left), self._matrix(right)
-        with np.errstate(all="ignore"):
-            squares = squared_norms(first) * squared_norms(second) * raised(2)
-            scales = self.clipping.scales(squares, np.sqrt(squares) * raised(2))
-        scaled = _finite(first, scales) * scales[:, None]
-        return (scaled.T @ _finite(second, scales)).ravel()
-
-    def _matrix(self, values: Floats) -> Floats:
-        """Refuse what is no matrix of floats, or has more lines than were priced."""
-        if values.ndim != 2 or values.dtype.kind != "f" or values.dtype.itemsize > 8:
-            raise WrongKind(
-                "contributions are not a matrix of float64 or narrower floats: give an array with "
-                "one line for each unit."
-            )
-        if values.shape[0] > self.units or values.shape[0] + 1 > self.operations:
-            raise OutOfRange(
-                "there are more contributions than a batch may have, or than roundings: draw "
-                "batches with PoissonBatches, whose cap is that number, and give operations=cap + "
-                "1."
-            )
-        return values
-
-    # --- the release --------------------------------------------------------------------------
-
-    def noise(self, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
-        """Draw the noise of one release, in steps; it depends on no data, and is used once."""
-        return self.law.sample(self.coordinates, entropy)
-
-    def release(
-        self,
-        total: Scales,
-        *,
-        noise: NDArray[np.int64] | None = None,
-        entropy: Entropy = SYSTEM,
-    ) -> Scales:
-        """Floor a total to the grid, add noise, and return it in its own units."""
-        return self.release_cells(self.grid.to_grid(total), noise=noise, entropy=entropy)
-
-    def release_cells(
-        self,
-        cells: NDArray[np.int64],
-        *,
-        noise: NDArray[np.int64] | None = None,
-        entropy: Entropy = SYSTEM,
-    ) -> Scales:
-        """Add noise to a total on the grid, perhaps the sum of several floored ones."""
-        drawn = self.noise(entropy) if noise is None else noise
-        if cells.shape != (self.coordinates,) or drawn.shape != cells.shape:
-            raise WrongKind(
-                "the total or its noise has another length than was planned: give one number for "
-                "each coordinate."
-            )
-        return self.grid.from_grid(cells + drawn)
-
 
 def _root_up(value: Fraction) -> Fraction:
     """Return the root, rounded up."""
     return Fraction(sqrt(value, 64)[1], 1 << 64)
-
-
-def _finite(lines: Floats, scales: Scales) -> Scales:
-    """Return float64 lines, with zeros where the scale is zero: infinity times zero is NaN."""
-    wide: Scales = lines.astype(np.float64, copy=False)
-    dropped = scales == 0
-    return np.where(dropped[:, None], 0.0, wide) if dropped.any() else wide
 
 
 def one_sum(

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol, final
+from typing import Final, final
 
 import numpy as np
 import torch
@@ -65,91 +65,62 @@ class RowShape:
         return torch.randint(0, 2, size, generator=stream).to(device=device, dtype=self.dtype)
 
 
-class RowSource(Protocol):
-    """Rows that are read by number."""
-
-    @property
-    def shapes(self) -> tuple[RowShape, RowShape]:
-        """Shape and type of one row of inputs and of targets."""
-        ...
-
-    @property
-    def views(self) -> int:
-        """How many rows are made of one."""
-        ...
-
-    def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Return inputs and targets of rows, zeros where the number is -1, and which are real.
-
-        The latter stays on the CPU: it is known there, and no GPU must be waited for.
-        """
-        ...
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class RowTensors:
-    """Inputs and targets, row by row; values are read only for drawn units."""
+    """Inputs and targets, read by number for drawn units alone, each row perhaps in several views.
+
+    >>> rows = RowTensors(torch.arange(3.0)[:, None], torch.zeros(3))
+    >>> rows.take(np.array([[2], [-1]]), torch.device("cpu"))[0].tolist()
+    [[2.0], [0.0]]
+    """
 
     inputs: Tensor
     targets: Tensor
+    views: int = 1
+    augment: Augment | None = None
 
     @property
     def shapes(self) -> tuple[RowShape, RowShape]:
         """Shape and type of one row of each."""
         return RowShape.of(self.inputs), RowShape.of(self.targets)
 
-    @property
-    def views(self) -> int:
-        """How many rows are made of one."""
-        return 1
-
     def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Return rows by number, zeros where the number is -1, and which are real."""
+        """Return inputs and targets of rows, zeros where the number is -1, and which are real.
+
+        The latter stays on the CPU: it is known there, and no GPU must be waited for.  Views of a
+        row come one after another.
+        """
         flat = torch.from_numpy(rows.reshape(-1))
         inside = flat >= 0
-        empty = torch.nonzero(~inside)[:, 0]
-        index = flat.clamp_min(0).to(self.inputs.device)
-        taken = []
-        for values in (self.inputs, self.targets):
-            if values.shape[0] == 0:
-                chosen = torch.zeros((flat.numel(), *values.shape[1:]), dtype=values.dtype)
-            else:
-                chosen = values[index]
-            chosen = chosen.to(device)
-            if len(empty):
-                chosen.index_fill_(0, empty.to(device), 0)  # a copy of the data's, as indices give
-            taken.append(chosen.contiguous())
-        return taken[0], taken[1], inside
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ViewedRows:
-    """Rows, each in K views; it is used as :class:`RowTensors` is."""
-
-    rows: RowTensors
-    views: int
-    augment: Augment
-
-    @property
-    def shapes(self) -> tuple[RowShape, RowShape]:
-        """Shape and type of one row of each."""
-        return self.rows.shapes
-
-    def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the views of rows one after another, their targets, and which are real."""
-        plain, targets, inside = self.rows.take(rows, torch.device("cpu"))
+        if self.augment is None:
+            return (
+                self._rows(self.inputs, flat, device),
+                self._rows(self.targets, flat, device),
+                inside,
+            )
         again = inside.repeat_interleave(self.views)
-        x = plain.repeat_interleave(self.views, 0)
+        x = self._rows(self.inputs, flat, torch.device("cpu")).repeat_interleave(self.views, 0)
         for place in torch.nonzero(again)[:, 0].tolist():
             x[place] = self.view(x[place])
-        y = targets.repeat_interleave(self.views, 0)
-        return x.to(device), y.to(device), again
+        y = self._rows(self.targets, flat, device).repeat_interleave(self.views, 0)
+        return x.to(device), y, again
+
+    @staticmethod
+    def _rows(values: Tensor, flat: Tensor, device: torch.device) -> Tensor:
+        if values.shape[0] == 0:
+            chosen = torch.zeros((flat.numel(), *values.shape[1:]), dtype=values.dtype)
+        else:
+            chosen = values[flat.clamp_min(0).to(values.device)]
+        chosen = chosen.to(device)
+        empty = torch.nonzero(flat < 0)[:, 0]
+        if len(empty):
+            chosen.index_fill_(0, empty.to(device), 0)  # a copy of the data's, as indices give
+        return chosen.contiguous()
 
     def view(self, row: Tensor) -> Tensor:
         """Return one view of a row; refuse another shape or type."""
-        made = self.augment(row.clone())
+        made = row if self.augment is None else self.augment(row.clone())
         if not isinstance(made, Tensor) or made.shape != row.shape or made.dtype != row.dtype:
             raise NotPerExample(
                 what="augment does not return a tensor of the shape and type of its row.",

@@ -49,7 +49,7 @@ from discreet.torch.loss_function import Objective
 from discreet.torch.noisy_sum import BatchSums
 from discreet.torch.per_example import check_model
 from discreet.torch.progress import Checkpoint, RunProgress, Step, StepBar, TrainingReport
-from discreet.torch.rows import Augment, RowSource, RowTensors, ViewedRows
+from discreet.torch.rows import Augment, RowTensors
 from discreet.torch.sampling import UnitRows
 from discreet.torch.side_counts import SideCounts
 from discreet.torch.training_plan import TrainingPlan, cap_of, plan_training
@@ -178,10 +178,8 @@ class Training:
         side = SideCounts.of(metrics, adaptive=kind == "adaptive")
         times = checked_views(views, augment)
         rows = checked_rows(rows_per_unit, unit) * times
-        source: RowSource = RowTensors(inputs, targets)
-        if augment is not None:
-            viewed = source = ViewedRows(RowTensors(inputs, targets), times, augment)
-            viewed.view(source.shapes[0].rows(1, seed=0, device=torch.device("cpu"))[0])
+        source = RowTensors(inputs, targets, times, augment)
+        source.view(source.shapes[0].rows(1, seed=0, device=torch.device("cpu"))[0])
         cap = cap_of(population=population, batch=batch, steps=steps, delta=delta)
         chunk = chunk_lines(cap) if single else 0
         given = clip_groups(model, clip)

@@ -19,21 +19,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used: only the workbench needs a web framework
     from discreet.web.desk import Desk, Visitor
     from discreet.web.local_server import serve_workbench
     from discreet.web.pages import mount, web_application
 
-__all__ = ["Desk", "Visitor", "mount", "serve_workbench", "web_application"]
 
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(
-        __name__,
-        {
-            "desk": ("Desk", "Visitor"),
-            "local_server": ("serve_workbench",),
-            "pages": ("mount", "web_application"),
-        },
-    )
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

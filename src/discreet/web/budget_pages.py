@@ -19,7 +19,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from discreet.accounting import Budget, Left
-from discreet.accounting.budgets.amounts import amount_value, format_down, format_up
+from discreet.accounting.amounts import amount_value, format_down, format_up
 from discreet.charts import NARROW, Area, Picture, Strokes, Words
 from discreet.errors import DiscreetError
 from discreet.explain.explaining import explain_disclosure

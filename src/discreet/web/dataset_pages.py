@@ -1,33 +1,28 @@
 """Before the first question: datasets, and the wizard that writes a policy.
 
-Trust: public.  It reads names and types of columns, and no rows; files are those of one folder.
+Trust: kernel.  The wizard shows the owner what is proposed from the rows; files are those of one
+folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from discreet.errors import DiscreetError, NotAllowed, UnknownName
-from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
-from discreet.query.types import Type
+from discreet.errors import BadPolicy, DiscreetError, NotAllowed, UnknownName
+from discreet.plan.policy.policy import Policy, SessionSettings
+from discreet.requests.table_schema import Schema
 from discreet.session.display import about_column, part_left
-from discreet.session.first_run import (
-    Answers,
-    policy_from,
-    refuse_overwriting,
-    type_by_name,
-    with_ledger,
-    write_policy,
-)
-from discreet.session.opening_arguments import unit_of
-from discreet.session.owner_check.cell_shares import FirstLook, first_look
-from discreet.session.schemas import schema_of
+from discreet.session.first_run.column_lines import line_of
+from discreet.session.first_run.column_notes import forecast_lines, guess_words, unit_words
+from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
+from discreet.session.first_run.policy_proposal import PolicyProposal
+from discreet.session.first_run.policy_questionnaire import Answers, usual_delta
 from discreet.web.desk import Visitor
 from discreet.web.rendering import Refusal, see_other
 from discreet.web.visits import Form, Visiting, desk_of, field, need, visited
@@ -53,76 +48,59 @@ class FirstRun:
         found = (path for path in self.folder.iterdir() if path.suffix.lower() in _ENDINGS)
         return sorted(path.name for path in found if path.is_file())
 
-    def look(self, name: str) -> FirstLook:
-        """Read the names and types of the columns of one of these files."""
-        if name not in self.files():
+    def proposal(self, names: list[str], said: Mapping[str, str]) -> PolicyProposal:
+        """Look at the files, and propose what to declare for the people that were named.
+
+        A line of the form that differs from its proposal is a change.
+        """
+        if not names or not set(names) <= set(self.files()):
             raise UnknownName(
                 what="there is no such file in the folder of the policy.",
                 why="the wizard opens CSV and Parquet files of this folder alone.",
                 do="put the file there, and choose it from the list.",
             )
-        return first_look(str(self.folder / name))
-
-    def policy_for(self, name: str, said: Mapping[str, str]) -> Policy:
-        """Return the policy that answers make; it fits the columns of the file."""
-        look = self.look(name)
-        place = SessionSettings(data=name, ledger=f"{look.table}.ledger")
-        made = policy_from(answers_of(said, look), look=look, session=place)
-        rules = read_policy(made.written())
-        schema_of(
-            rules, unit_of(None, rules), {look.table: look.columns}, {look.table: look.stored}
+        answers = Answers(
+            analysts=said.get("analysts", ""),
+            epsilon=said.get("epsilon", ""),
+            delta=said.get("delta", ""),
+            max_rows=said.get("max_rows", ""),
+            max_groups=said.get("max_groups", ""),
         )
-        return rules
+        made = PolicyProposal({Path(name).stem: str(self.folder / name) for name in names}, answers)
+        for table in made.tables:
+            table.take_form()
+        unit = said.get("unit") or unit_words(made.unit_guesses())[1]
+        made.protect(unit, made.unclear(unit) if said.get("public") else ())
+        for table in made.tables:
+            if said.get("size") == "no":
+                table.size = None
+            if said.get(f"key.{table.name}") == "no":
+                table.key = ()
+        return made
 
-    def write(self, name: str, said: Mapping[str, str]) -> str:
+    def reviewed(self, names: list[str], said: Mapping[str, str]) -> tuple[Policy, Schema]:
+        """Return the policy that the answers of a form make, and its schema."""
+        made = self.proposal(names, said)
+        for table in made.tables:
+            for facts in table.listed():
+                line = said.get(f"line.{table.name}.{facts.name}", "").strip()
+                if line and line != line_of(facts):
+                    made.change(facts.name, line, table=table.name)
+                elif not line:
+                    made.change(facts.name, facts.type.value.lower(), table=table.name)
+        if not made.answers.delta:
+            made.answers = replace(made.answers, delta=usual_delta(made.tables[0].size))
+        data = names[0] if len(names) == 1 else {Path(name).stem: name for name in names}
+        ledger = f"{made.tables[0].name}.ledger"
+        return made.made(SessionSettings(data=data, ledger=ledger))
+
+    def write(self, names: list[str], said: Mapping[str, str]) -> str:
         """Make the ledger, write the policy, and open both; return the name of the dataset."""
         refuse_overwriting(self.policy)
-        rules = self.policy_for(name, said)
+        rules, _ = self.reviewed(names, said)
         place = rules.session or SessionSettings()
-        rules = with_ledger(rules, place.ledger or "data.ledger", self.policy)
-        write_policy(self.policy, rules)
+        write_policy(self.policy, with_ledger(rules, place.ledger or "data.ledger", self.policy))
         return self.opened(self.policy)
-
-
-def answers_of(said: Mapping[str, str], look: FirstLook) -> Answers:
-    """Return the answers of a form; a column has fields type., low., high. and categories.
-
-    >>> look = FirstLook(table="people", columns={"age": None}, stored={})
-    >>> said = {"unit": "row", "low.age": "0", "high.age": "110", "type.age": "integer"}
-    >>> answers_of(said, look).bounds
-    {'age': '0:110'}
-    """
-
-    def given(field: str) -> str:
-        return said.get(field, "").strip()
-
-    bounds, categories, types = {}, {}, {}
-    for column in look.columns:
-        if given(f"low.{column}") or given(f"high.{column}"):
-            bounds[column] = f"{given(f'low.{column}')}:{given(f'high.{column}')}"
-        if given(f"categories.{column}"):
-            categories[column] = given(f"categories.{column}")
-        if given(f"type.{column}") and look.is_cell(column):
-            types[column] = given(f"type.{column}")
-    return Answers(
-        unit=given("unit"),
-        max_rows=given("max_rows"),
-        max_groups=given("max_groups"),
-        analysts=given("analysts"),
-        epsilon=given("epsilon"),
-        delta=given("delta"),
-        bounds=bounds,
-        categories=categories,
-        types=types,
-    )
-
-
-def proposed_types(look: FirstLook) -> dict[str, str]:
-    """Return a type for each column: that of the file, or one that its name suggests."""
-    return {
-        name: (type_by_name(name) if kind is None or look.is_cell(name) else kind).value.lower()
-        for name, kind in look.columns.items()
-    }
 
 
 router = APIRouter()
@@ -148,16 +126,19 @@ def datasets(request: Request, visitor: Visiting) -> Response:
     return visited("datasets.html", request, visitor, listed=listed, wizard=wizard)
 
 
+# --- the wizard -------------------------------------------------------------------------------
+
+
 @router.get("/wizard")
 def wizard(request: Request, visitor: Visiting) -> Response:
-    """Ask which file the policy is for."""
+    """Ask which files the policy is for."""
     run = _needed(request, visitor)
     return visited("wizard.html", request, visitor, files=run.files(), policy=run.policy.name)
 
 
 @router.post("/wizard/questions")
 def questions(request: Request, visitor: Visiting, form: Form) -> Response:
-    """Ask the six questions about a file."""
+    """Show what is proposed for the files."""
     run = _needed(request, visitor)
     return _questions(request, visitor, run, form, None)
 
@@ -166,12 +147,18 @@ def questions(request: Request, visitor: Visiting, form: Form) -> Response:
 def review(request: Request, visitor: Visiting, form: Form) -> Response:
     """Show the policy that the answers make; nothing is written yet."""
     run = _needed(request, visitor)
-    said = {name: field(form, name) for name in form if name != "csrf"}
+    said = _said(form)
     try:
-        rules = run.policy_for(field(form, "file"), said)
+        rules, schema = run.reviewed(form.get("file", []), said)
     except DiscreetError as error:
         return _questions(request, visitor, run, form, Refusal.of(error))
-    shown: dict[str, Any] = {"said": said, "text": rules.written(), "policy": run.policy.name}
+    shown: dict[str, Any] = {
+        "said": said,
+        "files": form.get("file", []),
+        "text": rules.written(),
+        "policy": run.policy.name,
+        "forecast": list(forecast_lines(rules, schema)),
+    }
     return visited("review.html", request, visitor, **shown)
 
 
@@ -179,9 +166,12 @@ def review(request: Request, visitor: Visiting, form: Form) -> Response:
 def write(request: Request, visitor: Visiting, form: Form) -> Response:
     """Make the ledger and write the policy."""
     run = _needed(request, visitor)
-    said = {name: field(form, name) for name in form}
-    name = run.write(field(form, "file"), said)
+    name = run.write(form.get("file", []), _said(form))
     return see_other(f"/data/{name}/query")
+
+
+def _said(form: dict[str, list[str]]) -> dict[str, str]:
+    return {name: field(form, name) for name in form if name not in {"csrf", "file"}}
 
 
 def _questions(
@@ -191,17 +181,25 @@ def _questions(
     form: dict[str, list[str]],
     refusal: Refusal | None,
 ) -> Response:
-    name = field(form, "file")
-    look = run.look(name)
-    said = {each: field(form, each) for each in form if each != "csrf"}
+    files, said = form.get("file", []), _said(form)
+    unit = said.get("unit", "")
+    try:
+        made = run.proposal(files, said)
+    except BadPolicy as error:  # a table that says nothing of people
+        refusal, said = Refusal.of(error), {**said, "public": "yes"}
+        made = run.proposal(files, said)
+    if unit != said.get("looked", unit):  # lines that were proposed for other people
+        said = {name: value for name, value in said.items() if not name.startswith("line.")}
     return visited(
         "questions.html",
         request,
         visitor,
-        file=name,
-        types=proposed_types(look),
-        cells={column for column in look.columns if look.is_cell(column)},
-        known=[kind.value.lower() for kind in Type],
+        files=files,
+        made=made,
+        question=unit_words(made.unit_guesses())[0],
+        line_of=line_of,
+        guess=guess_words(1.0),
+        delta=usual_delta(made.tables[0].size),
         said=said,
         refusal=refusal,
         status=200 if refusal is None else 422,

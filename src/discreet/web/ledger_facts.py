@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.accounting import Budget, Leaf, decode
-from discreet.accounting.budgets.amounts import format_up
+from discreet.accounting.amounts import format_up
 from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.errors import DiscreetError
 from discreet.explain.ledger_sources import from_ledger, leaves_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from discreet.accounting.budgets.amounts import NEVER, amount_value
+from discreet.accounting.amounts import NEVER, amount_value
 from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView

@@ -4,7 +4,7 @@ Trust: kernel (T7).
 
 Names in boxes, and what a ledger is told of a table, are made from the same facts,
 so that the ledger has a description of every name
-(:mod:`discreet.accounting.scopes.scope_column`).  A unit outside the box does not pay, so the
+(:mod:`discreet.accounting.box`).  A unit outside the box does not pay, so the
 answer must not depend on it.
 
 Definition.  A condition of a box *guards* a scan if the scan reads a private table in which the
@@ -34,8 +34,8 @@ from dataclasses import replace
 from typing import Any, Final, assert_never
 
 from discreet.accounting import Box
-from discreet.accounting.scopes.column_conditions import Values, is_not_null
-from discreet.accounting.scopes.scope_column import Link, LinkStop, ScopeColumn, UnitColumn
+from discreet.accounting.box import Link, LinkStop, ScopeColumn, UnitColumn
+from discreet.accounting.values import Values, is_not_null
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.names import BoundRelation
 from discreet.plan.binding.truth_sets import membership
@@ -225,7 +225,7 @@ def enforce_scope(
 
     ``names`` are those of the unit.  A box that nobody can lie in is refused.
 
-    >>> from discreet.accounting.scopes.column_conditions import equals
+    >>> from discreet.accounting.values import equals
     >>> from discreet.requests.table_schema import ColumnFacts, TableFacts
     >>> from discreet.query.types import Type
     >>> scan = Scan("visits", (("ward", Type.TEXT), ("age", Type.TEXT)))

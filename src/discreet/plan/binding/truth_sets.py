@@ -50,7 +50,7 @@ An inner join has output rows only for units that have rows on both sides, an ou
 of a side that is kept, and a union for those of any part: there the box is kept only where all
 parts agree.
 Columns stand in the box under names that say what they are read from, and how
-(:mod:`discreet.accounting.scopes.scope_column`); those that name the unit have one name in all
+(:mod:`discreet.accounting.box`); those that name the unit have one name in all
 tables.
 """
 
@@ -65,7 +65,8 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple, final
 
 from discreet.accounting import Box
-from discreet.accounting.scopes.column_conditions import (
+from discreet.accounting.values import (
+    Cut,
     Values,
     above,
     anything,
@@ -79,7 +80,6 @@ from discreet.accounting.scopes.column_conditions import (
     nothing,
     one_of,
 )
-from discreet.accounting.scopes.cuts import Cut
 from discreet.plan.binding.value_facts import Facts
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.types import LARGEST, SMALLEST, Scalar, Type
@@ -197,7 +197,7 @@ def membership(column: str, kind: Type, values: Values) -> Expression | None:
     None stands for a set of values of another kind, which no column of this type can be held
     against.  ``Literal(False)`` stands for a set that holds no value of the type.
 
-    >>> from discreet.accounting.scopes.column_conditions import above, between, equals, is_null
+    >>> from discreet.accounting.values import above, between, equals, is_null
     >>> from discreet.query.expression_text import said
     >>> said(membership("age", Type.INTEGER, between(17.5, 64)))
     'age >= 18 AND age <= 64'
@@ -250,7 +250,7 @@ def _pairs(values: Values) -> Iterator[tuple[Cut | None, Cut | None]]:
 def ends_of(kind: Type, values: Values) -> tuple[Any, Any] | None:
     """Return the first and the last value of a type in a set; None for an end that is open.
 
-    >>> from discreet.accounting.scopes.column_conditions import above
+    >>> from discreet.accounting.values import above
     >>> ends_of(Type.INTEGER, above(5))
     (6, None)
     """

@@ -268,7 +268,7 @@ class ColumnSource:
     ``unit`` is its place among the columns that name the unit, if it is one of them.  ``keys`` are
     columns, by table and name, to which its values lead: in each, a value belongs to one unit, and
     that is the unit of the row.  ``scope`` is its name in a box, if all rows of a unit may share it
-    (:mod:`discreet.accounting.scopes.scope_column`).
+    (:mod:`discreet.accounting.box`).
 
     >>> ColumnSource("visits", "ward").column
     'ward'

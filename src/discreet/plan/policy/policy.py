@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from discreet.accounting import Budget
-from discreet.accounting.budgets.amounts import amount_value
+from discreet.accounting.amounts import amount_value
 from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal
 from discreet.notebook import Shown
@@ -79,12 +79,7 @@ def _lines(policy: Policy) -> Iterator[str]:
     if policy.frozen:
         yield "frozen = true"
     yield from [f"dialect = {_text(name)}" for name in (policy.dialect,) if name is not None]
-    if policy.session is not None:
-        yield from ("", "[session]")
-        for name in ("data", "ledger", "ledger_id"):
-            value = getattr(policy.session, name)
-            if value is not None:
-                yield f"{name} = {_text(value)}"
+    yield from _session_lines(policy)
     if policy.budget is not None:
         yield from ("", "[budget]", *_budget_lines(policy.budget))
     yield from _limit_lines(policy.limits)
@@ -102,6 +97,18 @@ def _about(about: About) -> Iterator[str]:
         yield from ("", "[about]")
     for name, value in said:
         yield f"{name} = {_text(value) if isinstance(value, str) else _list(value)}"
+
+
+def _session_lines(policy: Policy) -> Iterator[str]:
+    if policy.session is not None:
+        yield from ("", "[session]")
+        for name in ("data", "ledger", "ledger_id"):
+            value = getattr(policy.session, name)
+            if isinstance(value, str):
+                yield f"{name} = {_text(value)}"
+            elif value is not None:
+                files = ", ".join(f"{_key(table)} = {_text(each)}" for table, each in value.items())
+                yield f"{name} = {{{files}}}"
 
 
 def _same(policy: Policy) -> Iterator[str]:
@@ -399,10 +406,28 @@ class SessionSettings:
     SessionSettings(ledger_id=None)
     """
 
-    data: str | None = field(default=None, repr=False)
+    data: str | Mapping[str, str] | None = field(default=None, repr=False, hash=False)
+    """One file or address, or several by the names of their tables."""
     ledger: str | None = field(default=None, repr=False)
     ledger_id: str | None = None
     """The name of the ledger; where it is given, a ledger is opened and never made."""
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """All files and addresses, by the names of their tables; that of a single one is empty."""
+        return self.data if isinstance(self.data, Mapping) else {"": self.data} if self.data else {}
+
+    def data_from(self, folder: Path) -> str | dict[str, str] | None:
+        """Return where the data is, for a policy in a folder.
+
+        >>> SessionSettings(data={"visits": "v.csv"}).data_from(Path("/clinic"))
+        {'visits': '/clinic/v.csv'}
+        """
+        found = {
+            name: each if "://" in each else str(folder / each)
+            for name, each in self.sources.items()
+        }
+        return found if isinstance(self.data, Mapping) else found.get("")
 
 
 @final
@@ -517,8 +542,10 @@ def _dialect(name: object) -> str | None:
 def _session(data: Mapping[str, Any]) -> SessionSettings | None:
     known_fields(data, POLICY_KEYS["session"], "[session]")
     for name, value in data.items():
-        if not isinstance(value, str) or not value:
-            raise bad(f"session.{name}", "it is not a text", 'write a path, such as "a.parquet"')
+        several = name == "data" and isinstance(value, Mapping)
+        for each in value.values() if several else [value]:
+            if not isinstance(each, str) or not each:
+                raise bad(f"session.{name}", "it is not a text", 'write a path, as "a.parquet"')
     return SessionSettings(**data) if data else None
 
 

@@ -26,8 +26,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Leaf, Node, Repeat
-from discreet.accounting.budgets.loss_prices import point_price
-from discreet.accounting.budgets.request import RequestPricer
+from discreet.accounting.currencies import point_price
+from discreet.accounting.requests import RequestPricer
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_up
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated

@@ -85,12 +85,12 @@ def brief_cuts(cuts: Iterable[Truncation]) -> str:
 
     >>> cut = Truncation(kind="rows", limit=5, words="At most 5 rows count.", brief="rows beyond 5")
     >>> brief_cuts([cut]), brief_cuts([])
-    ('Cut off, where there are any: rows beyond 5.', '')
+    ('Left out or clipped, if any: rows beyond 5.', '')
     """
     parts = [cut.brief or cut.words.rstrip(".") for cut in cuts]
     shown = "; ".join(parts[:_BRIEF])
     more = f"; {len(parts) - _BRIEF} more (details)" if len(parts) > _BRIEF else ""
-    return f"Cut off, where there are any: {shown}{more}." if parts else ""
+    return f"Left out or clipped, if any: {shown}{more}." if parts else ""
 
 
 def limits_bind(cuts: Iterable[Truncation]) -> bool:

@@ -27,7 +27,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.scopes.column_conditions import Values, equals, is_not_null, is_null
+from discreet.accounting.values import Values, equals, is_not_null, is_null
 from discreet.plan.binding.truth_sets import ComparedValues, compared_values, listed_values
 from discreet.plan.binding.value_facts import Facts, KnownFacts, facts_of
 from discreet.query.expressions import Call, Case, Expression, Literal, walk

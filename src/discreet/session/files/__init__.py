@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.doors import late_names
+from discreet.doors import open_door
 
 if TYPE_CHECKING:  # loaded when an answer is written, which is rare
     from discreet.session.files.write_answer import check_writable, write
 
-__all__ = ["check_writable", "write"]
 
-if not TYPE_CHECKING:  # to which every name would be one of this room
-    __getattr__, __dir__ = late_names(__name__, {"write_answer": ("check_writable", "write")})
+__all__, __getattr__, __dir__ = open_door(__name__, __file__)

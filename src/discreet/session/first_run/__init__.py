@@ -1,24 +1,10 @@
-"""The first run: what is declared of a table, the policy that it makes, and its ledger.
+"""The first run: what is declared of tables, the policy that it makes, and its ledger.
 
 Trust: kernel.
 
+    policy_proposal        tables without a policy: what is proposed, and what their owner decides
+    policy_questionnaire   what was said, the facts of columns, and the policy that they make
     column_lines           what is declared of a column, as a line to read and to edit
-    policy_questionnaire   the policy that answers and accepted proposals make
+    column_notes           what the owner should see of a column, and what questions would be worth
     policy_files           makes the ledger, and writes the policy with its id
 """
-
-from discreet.session.first_run.policy_files import (
-    refuse_overwriting,
-    with_ledger,
-    write_policy,
-)
-from discreet.session.first_run.policy_questionnaire import Answers, policy_from, type_by_name
-
-__all__ = [
-    "Answers",
-    "policy_from",
-    "refuse_overwriting",
-    "type_by_name",
-    "with_ledger",
-    "write_policy",
-]

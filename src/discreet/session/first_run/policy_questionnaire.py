@@ -10,7 +10,7 @@ the largest cost in a table is somebody's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, final
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:  # handed in: only ``init`` loads what looks at a table
 Columns = Mapping[str, Type | None]
 
 ROW: Final = "row"
-USUAL_ROWS: Final = "10"
-USUAL_GROUPS: Final = "4"
-"""In how many groups one person counts, unless somebody says otherwise."""
-_LOOKED: Final = "confirmed by the owner after looking"
-_UNSEEN: Final = "accepted for the owner as they were, with --accept-proposals"
+USUAL_ROWS: Final = 10
+USUAL_GROUPS: Final = 4
+"""Rows and groups of one person that count, unless somebody says otherwise."""
+LOOKED: Final = "confirmed by the owner after looking"
+UNSEEN: Final = "accepted for the owner as they were, with --accept-proposals"
 
 
 @final
@@ -103,82 +103,75 @@ def looks_like_a_name(column: str) -> bool:
     return _ID.search(re.sub(r"([a-z])([A-Z])", r"\1_\2", column).lower()) is not None
 
 
-def policy_from(
+def policy_of(
     answers: Answers,
+    tables: Sequence[TableFacts],
     *,
-    look: FirstLook,
     session: SessionSettings,
-    proposals: Proposals | None = None,
+    limits: Mapping[str, tuple[int, int]] | None = None,
+    accepted: str | None = None,
 ) -> Policy:
-    """Return the policy that answers, and proposals that the owner has accepted, make.
+    """Return the policy of what has been decided.
 
-    >>> answers = Answers(unit="row", bounds={"age": "0:110"})
-    >>> from discreet.session import FirstLook
-    >>> look = FirstLook(table="people", columns={"age": Type.INTEGER}, stored={})
-    >>> policy = policy_from(answers, look=look, session=SessionSettings(data="people.parquet"))
-    >>> policy.unit.name, policy.tables[0].columns[0].high
-    ('row', Fraction(110, 1))
+    Args:
+        answers: what was said.
+        tables: what is declared of each table.
+        session: where data and ledger are.
+        limits: the rows and groups of a person that are proposed, by the names of tables.
+        accepted: who let in what was proposed from the rows, if anything was.
+
+    >>> people = TableFacts(name="people", columns=())
+    >>> policy = policy_of(Answers(unit="row"), [people], session=SessionSettings(data="p.csv"))
+    >>> policy.unit.name, policy.session.data
+    ('row', 'p.csv')
     """
-    unit = unit_said(answers.unit, look.columns)
-    facts = tuple(facts_from(answers, look, proposals, unit))
-    size = None if proposals is None else proposals.size
-    key = () if proposals is None else proposals.key
-    return policy_of(
-        answers,
-        facts,
-        look=look,
-        session=session,
-        proposals=proposals,
-        size=size,
-        key=key,
-        accepted=_UNSEEN,
+    named = next((each.unit for each in tables if each.unit), ())
+    proposed = limits or dict.fromkeys(
+        [each.name for each in tables], (USUAL_ROWS, USUAL_GROUPS) if named else (1, 1)
     )
-
-
-def policy_of(  # noqa: PLR0913  what has been decided
-    answers: Answers,
-    facts: tuple[ColumnFacts, ...],
-    *,
-    look: FirstLook,
-    session: SessionSettings,
-    proposals: Proposals | None,
-    size: PublicSize | None,
-    key: tuple[str, ...],
-    accepted: str = _LOOKED,
-) -> Policy:
-    """Return the policy of what has been decided; ``accepted`` says who let the proposals in."""
-    unit = unit_said(answers.unit, look.columns)
-    usual = (USUAL_ROWS, USUAL_GROUPS) if unit.columns else ("1", "1")
-    if proposals is not None:
-        usual = str(proposals.max_rows), str(proposals.max_groups)
-    epsilon, delta = answers.epsilon or "1", answers.delta or usual_delta(size)
-    told = [each for each in facts if _says_something(each, look)]
-    table = TableFacts(
-        name=look.table,
-        columns=tuple(told),
-        unit=unit.columns,
-        csv=answers.csv,
-        key=key,
-        size=size,
+    given = answers.max_rows, answers.max_groups
+    most = tuple(
+        _whole(said) if said else max((each[place] for each in proposed.values()), default=1)
+        for place, said in enumerate(given)
     )
+    own = {
+        name: tuple(
+            None if said or each == top else each
+            for said, each, top in zip(given, both, most, strict=True)
+        )
+        for name, both in proposed.items()
+    }
+    told = tuple(
+        replace(each, max_rows=own[each.name][0], max_groups=own[each.name][1])
+        if each.name in own
+        else each
+        for each in tables
+    )
+    sizes = [each.size for each in tables if each.size is not None]
+    epsilon = answers.epsilon or "1"
+    delta = answers.delta or usual_delta(max(sizes, key=lambda each: each.people, default=None))
     return Policy(
-        unit=unit,
+        unit=custom("person", columns=named) if named else row(),
         session=session,
         budget=Budget(epsilon=epsilon.strip(), delta=delta.strip()),
-        limits=Limits(
-            max_groups=_whole(answers.max_groups or usual[1]),
-            max_rows=_whole(answers.max_rows or usual[0]),
-        ),
+        limits=Limits(max_rows=most[0], max_groups=most[1]),
         analysts=split_values(answers.analysts) or None,
-        tables=(table,),
-        about=About() if proposals is None else About(tuning=_tuning(table, accepted)),
+        tables=told,
+        about=About() if accepted is None else About(tuning=_tuning(told, accepted)),
     )
 
 
-def _tuning(table: TableFacts, accepted: str) -> str:
+def _tuning(tables: Sequence[TableFacts], accepted: str) -> str:
     """Say what of a policy was proposed from the rows."""
     parts = ["types", "bounds", "categories", "limits"]
-    parts += [word for word, said in (("key", table.key), ("size", table.size)) if said]
+    parts += [
+        word
+        for word, said in (
+            ("key", any(each.key for each in tables)),
+            ("size", any(each.size for each in tables)),
+        )
+        if said
+    ]
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
     return (
         f"{listed.capitalize()} were proposed from the rows and {accepted}; "
@@ -201,7 +194,7 @@ def unit_said(said: str, columns: Columns) -> PrivacyUnit:
     """Return who is protected, from the names of columns, or ``row``."""
     if said.strip() == ROW:
         return row()
-    names = tuple(_known(name, columns) for name in split_values(said))
+    names = tuple(known(name, columns) for name in split_values(said))
     if not names:
         raise WrongKind(
             what="nothing says who a person is.",
@@ -214,16 +207,16 @@ def unit_said(said: str, columns: Columns) -> PrivacyUnit:
 def types_said(answers: Answers, look: FirstLook) -> dict[str, Type]:
     """Return the types that were given, or that follow from bounds and categories."""
     columns = look.columns
-    types = {_known(name, columns): _type(said) for name, said in answers.types.items()}
+    types = {known(name, columns): _type(said) for name, said in answers.types.items()}
     for given, said in answers.bounds.items():
-        name = _known(given, columns)
+        name = known(given, columns)
         if name not in types and look.is_cell(name):
             kind = look.proposed(name) or type_by_name(name)
             usual = Type.DATE if is_day(said.partition(":")[0]) else Type.FLOAT
             fits = kind in {Type.DATE, Type.TIMESTAMP} if usual is Type.DATE else kind.is_number
             types[name] = kind if fits else usual
     for given, said in answers.categories.items():
-        name = _known(given, columns)
+        name = known(given, columns)
         if name not in types and look.is_cell(name):
             values = split_values(said)
             proposed = look.proposed(name)
@@ -233,21 +226,21 @@ def types_said(answers: Answers, look: FirstLook) -> dict[str, Type]:
 
 
 def facts_from(
-    answers: Answers, look: FirstLook, proposals: Proposals | None, unit: PrivacyUnit
+    answers: Answers, look: FirstLook, proposals: Proposals | None, naming: Sequence[str]
 ) -> Iterator[ColumnFacts]:
-    """Return what is declared of each column, in their order."""
+    """Return what is declared of each column, in their order; ``naming`` are those of people."""
     columns = look.columns
     bounds, listed = (
-        {_known(name, columns): value for name, value in said.items()}
+        {known(name, columns): value for name, value in said.items()}
         for said in (answers.bounds, answers.categories)
     )
-    constant = {_known(name, columns) for name in answers.constant}
+    constant = {known(name, columns) for name in answers.constant}
     types = types_said(answers, look)
     proposed = {each.facts.name: each.facts for each in proposals.columns} if proposals else {}
     for name, stored in columns.items():
         if stored is None and name not in types:
             continue
-        kind = types.get(name) or _proposed(look, name, keeps=name in unit.columns) or Type.TEXT
+        kind = types.get(name) or _proposed(look, name, keeps=name in naming) or Type.TEXT
         facts = proposed.get(name, ColumnFacts(name=name, type=kind))
         if facts.type is not kind:
             facts = ColumnFacts(name=name, type=kind)
@@ -258,7 +251,8 @@ def facts_from(
             values = category_values(split_values(listed[name]), kind)
             nullable = facts.nullable and name in proposed
             facts = replace(facts, categories=values, nullable=nullable)
-        if name in unit.columns and proposals is not None and not proposals.unnamed:
+        owned = proposals is not None and not proposals.unnamed
+        if owned and name in naming and name not in proposed:
             facts = replace(facts, nullable=False)
         yield replace(facts, constant=facts.constant or name in constant)
 
@@ -270,12 +264,14 @@ def _proposed(look: FirstLook, name: str, *, keeps: bool) -> Type | None:
     return look.proposed(name) or type_by_name(name)
 
 
-def _says_something(facts: ColumnFacts, look: FirstLook) -> bool:
+def says_something(facts: ColumnFacts, look: FirstLook) -> bool:
+    """Say whether facts are more than what the source says of a column."""
     plain = ColumnFacts(name=facts.name, type=facts.type)
     return facts != plain or facts.type is not look.columns[facts.name]
 
 
-def _known(name: str, columns: Columns) -> str:
+def known(name: str, columns: Columns) -> str:
+    """Return the column that somebody means, or refuse a name that is none."""
     matches = [column for column in columns if folded(column) == folded(name.strip())]
     if not matches:
         raise UnknownName(

@@ -19,7 +19,8 @@ from discreet.session.owner_check.proposals import (
     Proposals,
     UnitGuess,
     csv_form,
-    propose,
+    people_by_key,
+    propose_columns,
     unit_guesses,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "check",
     "csv_form",
     "first_look",
-    "propose",
+    "people_by_key",
+    "propose_columns",
     "unit_guesses",
 ]

@@ -103,6 +103,8 @@ class Finding:
     trusted: bool
     share: Fraction | None
     detail: str
+    quiet: bool = False
+    """Whether nothing at all breaks a declaration that no price rests on."""
 
     @classmethod
     def counted(  # noqa: PLR0913  one line of the report
@@ -126,6 +128,7 @@ class Finding:
             trusted=trusted,
             share=share,
             detail=detail.format(percent(share)),
+            quiet=broken == 0 and not trusted,
         )
 
     @classmethod
@@ -261,8 +264,14 @@ def percent(share: Fraction) -> str:
 
 
 def _rows(report: CheckReport) -> Iterator[tuple[str, ...]]:
+    """Return the findings that say something, and count those that hold without exception."""
     for finding in report.findings:
-        yield finding.verdict, finding.table, finding.column, finding.promise, finding.detail
+        if not finding.quiet:
+            yield finding.verdict, finding.table, finding.column, finding.promise, finding.detail
+    quiet = sum(finding.quiet for finding in report.findings)
+    if quiet:
+        words = "declaration holds" if quiet == 1 else "declarations hold"
+        yield "holds", "all", "", f"{quiet} other {words}", "without exception; --json lists them"
 
 
 def _lines(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -170,8 +170,13 @@ class _OpenTable:
     def __exit__(self, *_: object) -> None:
         self._engine.close()
 
-    def counted(self, unit: Sequence[str], column: str | None) -> pa.Table:
-        """Return how often each value occurs for each person: columns u0, u1, ..., v and rows."""
+    def counted(
+        self, unit: Sequence[str], column: str | None, people: pa.Table | None = None
+    ) -> pa.Table:
+        """Return how often each value occurs for each person: columns u0, u1, ..., v and rows.
+
+        ``people`` says whom each value of the unit's column belongs to, if that is a link.
+        """
         kinds = {facts.name: facts.type for facts in self._table.columns}
         names = [*unit, *([] if column is None else [column])]
         keys = tuple(KeyColumn(name, Column(name), kinds[name]) for name in names)
@@ -184,7 +189,42 @@ class _OpenTable:
         table = pa.table([*raw.keys, pa.array(raw.units)], names=[*labels, "rows"])
         for label in labels[: len(unit)]:
             table = table.filter(pc.is_valid(table[label]))
-        return table
+        return table if people is None else _by_person(table, people)
+
+
+def _by_person(counted: pa.Table, people: pa.Table) -> pa.Table:
+    """Count by person what was counted by the value of a link, which is u0."""
+    linked = counted.set_column(0, "k", counted["u0"].cast(pa.string()))
+    joined = linked.join(people, "k", join_type="inner").drop_columns(["k"])
+    labels = [name for name in joined.column_names if name != "rows"]
+    found = joined.group_by(labels).aggregate([("rows", "sum")])
+    order = [*sorted(name for name in labels if name != "v"), *(["v"] if "v" in labels else [])]
+    return found.rename_columns([*labels, "rows"]).select([*order, "rows"])
+
+
+def people_by_key(
+    look: FirstLook,
+    source: object,
+    key: str,
+    *,
+    unit: Sequence[str],
+    people: pa.Table | None = None,
+) -> pa.Table:
+    """Return whom each value of a key belongs to: columns k (as text), u0, u1, and so on.
+
+    Args:
+        look: the table of the key.
+        source: what ``discreet.open`` takes.
+        key: a column that other tables point to.
+        unit: the columns that name a person there, or its own link.
+        people: whom each value of that link belongs to.
+    """
+    kinds = {name: _kind(look, name) for name in dict.fromkeys([*unit, key])}
+    with _OpenTable(look, source, kinds, look.csv) as table:
+        found = table.counted(unit, key, people).drop_columns(["rows"])
+    found = found.filter(pc.is_valid(found["v"]))
+    names = [name for name in found.column_names if name != "v"]
+    return pa.table({"k": found["v"].cast(pa.string()), **{name: found[name] for name in names}})
 
 
 def unit_guesses(look: FirstLook, source: object) -> tuple[UnitGuess, ...]:
@@ -233,24 +273,26 @@ def _dates(days: Sequence[re.Match[str]]) -> str:
     return days[0][2].join(("MM", "DD", "YYYY") if month_first else ("DD", "MM", "YYYY"))
 
 
-def propose(
+def propose_columns(
     look: FirstLook,
     source: object,
     *,
     unit: Sequence[str] = (),
     types: Mapping[str, Type] | None = None,
+    people: pa.Table | None = None,
 ) -> Proposals:
     """Look at all rows of a table, and propose what to declare of it.  NOT private.
 
     Args:
         look: the columns, with the types that their cells can have.
         source: what ``discreet.open`` takes.
-        unit: the columns that name a person; none if each row is one.
+        unit: the columns that name a person, or point to one; none if each row is one.
         types: types of columns that are decided already.
+        people: whom each value of a column that points belongs to.
 
     >>> from discreet.session import first_look
     >>> people = pa.table({"age": [20 + at % 50 for at in range(500)], "sex": ["f", "m"] * 250})
-    >>> made = propose(first_look({"people": people}), {"people": people})
+    >>> made = propose_columns(first_look({"people": people}), {"people": people})
     >>> [(each.facts.low, each.facts.high, each.facts.categories) for each in made.columns]
     [(Fraction(20, 1), Fraction(70, 1), None), (None, None, ('f', 'm'))]
     """
@@ -260,27 +302,28 @@ def propose(
         if kind is not None
     }
     with _OpenTable(look, source, kinds, look.csv) as table:
-        whole = table.counted(unit, None) if unit else table.counted((), next(iter(kinds)))
+        names = len(unit) if people is None else people.num_columns - 1
+        whole = table.counted(unit, None, people) if unit else table.counted((), next(iter(kinds)))
         rows = _sum(whole["rows"])
-        people = whole.num_rows if unit else rows
+        number = whole.num_rows if unit else rows
         unnamed = bool(unit) and rows < _sum(table.counted((), unit[0])["rows"])
         columns = []
         once: list[tuple[int, str]] = []
         for name, kind in kinds.items():
             if name in unit:
                 continue
-            counted = table.counted(unit, name)
-            made = _proposed(ColumnFacts(name=name, type=kind), counted, len(unit))
+            counted = table.counted(unit, name, people)
+            made = _proposed(ColumnFacts(name=name, type=kind), counted, names)
             columns.append(replace(made, lost=look.unreadable({name: kind}).get(name, made.lost)))
             if unit and made.groups > 1 and pc.all(pc.equal(counted["rows"], 1)).as_py():
                 once.append((made.groups, name))
     most_rows = _quantile(whole["rows"]) if unit else 1
-    key = (*unit, max(once)[1]) if once else ()
-    if unit and pc.all(pc.equal(whole["rows"], 1)).as_py():
+    key = (*unit, max(once)[1]) if once and people is None else ()
+    if unit and people is None and pc.all(pc.equal(whole["rows"], 1)).as_py():
         key = tuple(unit)
     return Proposals(
         columns=tuple(columns),
-        people=people,
+        people=number,
         rows=rows,
         unnamed=unnamed,
         key=key,

@@ -1,0 +1,270 @@
+"""What records owe: sums by cell, and what two records owe together.
+
+Trust: kernel.
+
+Definition.  Each request has a scope, the box of records that it can depend on; a cell is a set of
+records that every scope so far holds as a whole or not at all.
+Theorem (key ``cell-filters``; Lecuyer, Spahn, Vodrahalli, Geambasu and Hsu 2019, Privacy
+Accounting and Quality Control in the Sage Differentially Private ML Platform).  If the sums of
+what requests cost stay within the limits in every cell, on every path of answers, the guarantee of
+the limits holds for neighbors that differ in one record.
+    Proof.  Fix the record x in which they differ.  A request whose scope does not hold x has the
+    same law under both neighbors, and costs nothing; which requests hold x is known from the path,
+    since scopes are public.  So the sums that matter are those in the cell of x, and they stay
+    within the limits of one filter.  Cells may be made as scopes come, in view of answers.
+Theorem (key ``cell-pairs``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024, for the
+costs of one request).  Neighbors in which x is replaced by y pay, for each request, nothing if its
+scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if it holds both.
+    x and y in one cell owe the sum of what is ``replaced`` there.
+    x and y in two cells owe at most X + Y + Z: the sums of ``added`` in the two cells, and the
+    smaller of their sums of what is ``replaced`` beyond twice ``added``.
+    Proof.  A request that holds both is counted twice in X + Y; what is missing is missing in both
+    cells, for requests that they have in common.
+    Requests about all records hold both for sure, and are kept apart at ``replaced``.
+    Where a scope is known only to lie within a box, it may hold one of two records in the box, so
+    that the larger of ``added`` and ``replaced`` is charged there.
+    Cells that a full map has merged hold records of several histories; such records are taken for
+    those of two cells, and records of one history owe what is ``replaced`` or less.
+X + Y alone is not enough: one request of rho that is known for added records, and is about both
+cells, costs 4 rho and not 2 rho.
+
+Where requests are unknown, but were accepted under the limits, everyone is taken to owe the limits,
+and from then on every route of the currency has to fit (key ``filter-joint``).
+    Proof.  Fix two neighbors.  What they owed was within the limits of delta and of some route, it
+    is not known which; there they now owe at least as much.  If whatever is added fits on every
+    route, under limits that were perhaps raised since, what they truly owe fits on that one.
+One route is not enough: on the others they may owe any amount above the limit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final, Self, final
+
+from discreet.accounting.amounts import added
+from discreet.accounting.box import Box
+from discreet.accounting.loss_map import LossMap
+from discreet.errors import OutOfRange
+
+if TYPE_CHECKING:  # loaded when first used, because most questions need few of these
+    from discreet.accounting.budget import Budget
+    from discreet.accounting.currencies import Amounts, Currency
+    from discreet.units import PrivacyUnit
+
+
+_EVERYTHING: Final = Box.everything()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PriceBasis:
+    """What amounts mean: what they count, and whom they are about, under which relation."""
+
+    currency: Currency
+    unit: PrivacyUnit
+
+    def written(self) -> dict[str, object]:
+        """Return a form that JSON keeps exactly."""
+        unit = self.unit
+        return {
+            "currency": list(self.currency.components),
+            "kept_in": self.currency.name,
+            "unit": [unit.name, *unit.columns],
+            "relation": unit.relation.value,
+        }
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ChargedBox:
+    """Part of a charge: the records it is about, and its price for one of them and for two.
+
+    ``priced_for`` says what the amounts mean; where it is missing, they were recorded together with
+    the account that they belong to.
+    """
+
+    box: Box
+    added: Amounts
+    replaced: Amounts
+    priced_for: PriceBasis | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse amounts that would give something back."""
+        amounts = (*self.added, *self.replaced)
+        whole = all(type(amount) is int and amount >= 0 for amount in amounts)
+        if not whole or len(self.added) != len(self.replaced):
+            raise OutOfRange(
+                "an amount is not a whole number from zero, or two prices differ in length; take "
+                "prices from PrivacyFilter.pieces."
+            )
+
+
+@dataclass(slots=True)
+class CellBalances(ABC):
+    """What was spent so far: by all records, and cell by cell."""
+
+    budget: Budget
+    everywhere: Amounts
+    paid: LossMap
+    every_route: bool = False
+    """Whether all routes have to fit, since it is unknown on which of them what is owed did."""
+
+    sums: ClassVar[int]
+    """How many sums a cell keeps for each component."""
+
+    @classmethod
+    def nothing(cls, budget: Budget) -> Self:
+        """Owe nothing yet."""
+        return cls(budget, tuple(0 for _ in budget.limit), LossMap(cls.sums * len(budget.limit)))
+
+    @classmethod
+    def everything(cls, budget: Budget) -> Self:
+        """Owe all that requests which are not known can have cost under a budget."""
+        paid = LossMap(cls.sums * len(budget.limit))
+        return cls(budget, budget.limit, paid, every_route=True)
+
+    def within(self, total: Amounts) -> bool:
+        """Say whether a total stays within the limits, on some route or on every one."""
+        if self.every_route:
+            return all(spent <= most for spent, most in zip(total, self.budget.limit, strict=True))
+        return self.budget.currency.fits(total, self.budget.limit)
+
+    @staticmethod
+    @abstractmethod
+    def _for_all(piece: ChargedBox) -> Amounts:
+        """Return what a piece about all records adds to what everyone owes."""
+
+    @staticmethod
+    @abstractmethod
+    def _for_cells(piece: ChargedBox) -> Amounts:
+        """Return what a piece adds to the sums of its cells."""
+
+    @abstractmethod
+    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
+        """Say whether all stay within the limits if disjoint pieces are charged ``times`` times.
+
+        Pieces that could not be charged at all are refused here, before anything is entered.
+        """
+
+    @abstractmethod
+    def worst(self, scope: Box) -> Amounts:
+        """Return the most that neighbors owe if they differ in a record of the scope."""
+
+    def add(self, pieces: Sequence[ChargedBox], times: int = 1) -> None:
+        """Charge each of some disjoint pieces where it is, and those about everything apart."""
+        everywhere, paid = self.everywhere, _apart(self.paid, pieces)
+        for piece in pieces:
+            if piece.box == _EVERYTHING:
+                everywhere = added(everywhere, self._for_all(piece), times)
+            else:
+                paid.add(piece.box, [times * amount for amount in self._for_cells(piece)])
+        self.everywhere, self.paid = everywhere, paid
+
+    def copy(self) -> Self:
+        """Return what is owed now, for somebody who only looks."""
+        return type(self)(self.budget, self.everywhere, self.paid.copy(), self.every_route)
+
+    def charged(self, pieces: Sequence[ChargedBox], times: int = 1) -> Self:
+        """Return what would be owed once disjoint pieces were charged; nothing changes here."""
+        trial = self.copy()
+        trial.add(pieces, times)
+        return trial
+
+
+@final
+@dataclass(slots=True)
+class OneRecordBalances(CellBalances):
+    """For neighbors that differ in one record (key ``cell-filters``).
+
+    A cell keeps one sum for each component.
+    """
+
+    sums: ClassVar[int] = 1
+
+    @staticmethod
+    def _for_all(piece: ChargedBox) -> Amounts:
+        return piece.added
+
+    _for_cells = _for_all
+
+    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
+        """Compare what a record of each piece would owe with the limits, roughly and exactly."""
+        self.paid.check(piece.box for piece in pieces)
+        most = added(self.everywhere, self.paid.at_most())
+        return all(
+            self.within(added(most, piece.added, times))
+            or self.within(added(self.worst(piece.box), piece.added, times))
+            for piece in pieces
+        )
+
+    def worst(self, scope: Box) -> Amounts:
+        """Return the most that a record in a scope owes."""
+        return added(self.everywhere, self.paid.highest(scope))
+
+
+@final
+@dataclass(slots=True)
+class TwoRecordBalances(CellBalances):
+    """For neighbors in which a record is replaced (key ``cell-pairs``).
+
+    A cell keeps what is added, what is replaced beyond twice as much, and what is replaced.
+    """
+
+    sums: ClassVar[int] = 3
+
+    @staticmethod
+    def _for_all(piece: ChargedBox) -> Amounts:
+        return piece.replaced
+
+    @staticmethod
+    def _for_cells(piece: ChargedBox) -> Amounts:
+        prices = zip(piece.added, piece.replaced, strict=True)
+        beyond = (max(both - 2 * one, 0) for one, both in prices)
+        return (*piece.added, *beyond, *piece.replaced)
+
+    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
+        """Compare what the worst two records would owe with the limits, roughly and exactly."""
+        self.paid.check(piece.box for piece in pieces)
+        most = self.paid.at_most()
+        if self.within(self._at_most(pieces, times, lambda _: most)):
+            return True
+        if self.within(self._at_most(pieces, times, self.paid.highest)):
+            return True
+        return self.within(self.charged(pieces, times).worst(_EVERYTHING))
+
+    def worst(self, scope: Box) -> Amounts:
+        """Return the most that two records owe, one of them in the scope."""
+        apart = 2 * len(self.everywhere)  # sums of which two records matter
+        inside = self.paid.two_highest(scope, components=apart)
+        others = [self.paid.highest(box) for box in _EVERYTHING.minus(scope)]
+        outside = [max((top[k] for top in others), default=0) for k in range(apart)]
+        both = zip(inside, outside, strict=True)
+        tops = [(first, max(second, other)) for (first, second), other in both]
+        within = [(top, top) for top in self.paid.highest(scope)[apart:]]
+        return added(self.everywhere, self._owed([*tops, *within]))
+
+    def _at_most(
+        self, pieces: Sequence[ChargedBox], times: int, highest: Callable[[Box], Amounts]
+    ) -> Amounts:
+        """Bound what two records would owe, as if the highest cell were there twice."""
+        everywhere, tops = self.everywhere, [highest(_EVERYTHING)]
+        for piece in pieces:
+            if piece.box == _EVERYTHING:
+                everywhere = added(everywhere, piece.replaced, times)
+            else:
+                tops.append(added(highest(piece.box), self._for_cells(piece), times))
+        top = [max(column) for column in zip(*tops, strict=True)]
+        return added(everywhere, self._owed([(high, high) for high in top]))
+
+    def _owed(self, tops: Sequence[tuple[int, int]]) -> list[int]:
+        """Return what two records owe, in one cell or in two, from the two highest of each."""
+        width = len(self.everywhere)
+        parts = zip(tops[:width], tops[width : 2 * width], tops[2 * width :], strict=True)
+        return [max(x + y + min(beyond), within) for (x, y), beyond, (within, _) in parts]
+
+
+def _apart(paid: LossMap, pieces: Sequence[ChargedBox]) -> LossMap:
+    """Return the map to charge: a copy where a later piece could be refused after a first one."""
+    return paid.copy() if len(pieces) > 1 else paid

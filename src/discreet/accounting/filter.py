@@ -1,0 +1,512 @@
+"""A privacy filter: what was spent of a budget, record by record, and whether more fits.
+
+Trust: kernel.
+
+Two threads that look before either spends, or a budget and its copy, spend twice.
+
+What is left is not a promise of its own: it says which requests would still be accepted.  It is
+shown rounded down, with whom it is about and the currency.
+
+Definition.  It keeps one filter for each cell of records that its charges treat alike.  A charge
+names what is released and its scope, the records that it can depend on; it is accepted if every
+cell it touches stays within the limits of the budget, and otherwise refused before anything is
+changed.  Neither the price nor the decision looks at data, so both may be public.
+Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, one by one and in view of all
+answers, the guarantee of the budget holds for the unit of the filter.  Questions about disjoint
+groups cost as much as those about one of them.
+A tree is one charge, at its tight price, because it was fixed before it was asked (key
+``general-composition``).  For units of several rows a scope counts only as far as all rows of a
+unit share it: the columns that name the unit, and those that are declared constant.
+A charge has four steps, which can be taken one by one: ``pieces`` works out the price and looks at
+nothing that was charged before, ``fits`` compares it with what is left, ``add`` enters it, and
+``refusal`` says why not.  What a filter owes can be stored and read again; the filter that is read
+decides on every later charge as the first one would have, since it owes the same.
+Threads may share a filter: what is decided is recorded before another thread decides.  It cannot
+be copied or pickled: each copy would spend the whole budget.  A raised budget takes the place of
+the filter, which then charges nothing more.
+Assumes: one filter for one set of people; each charge is entered before its data is read, and not
+taken back.  Interactive mechanisms are charged as a whole, and run one after another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NoReturn, final
+
+from discreet.accounting.amounts import (
+    decode_amounts,
+    encode_amounts,
+    format_down,
+    format_up,
+)
+from discreet.accounting.balances import (
+    CellBalances,
+    ChargedBox,
+    OneRecordBalances,
+    PriceBasis,
+    TwoRecordBalances,
+)
+from discreet.accounting.box import Box, Contribution, checked_box
+from discreet.accounting.budget import Budget, checked_raise
+from discreet.accounting.currencies import Amounts, format_amounts
+from discreet.accounting.loss_map import LossMap
+from discreet.accounting.requests import Priceable, RequestPricer
+from discreet.accounting.stored import undecodable
+from discreet.errors import OverBudget, WrongKind
+from discreet.exact import whole
+from discreet.loss import PrivacyLoss
+from discreet.notebook import Shown
+from discreet.units.unit import PrivacyUnit, describe_unit
+
+_MOST: Final = 10**9
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left(Shown):
+    """The amounts that are left, and what they buy; ``spent`` is what was spent so far.
+
+    A request has to fit on one route of the currency, or on ``every_route``.
+
+    >>> from discreet.accounting import Budget, PrivacyFilter
+    >>> from discreet.loss import GaussianDP
+    >>> from discreet.units import person
+    >>> book = PrivacyFilter(Budget(rho=1), unit=person("patient"))
+    >>> left = kept.left()
+    >>> left.loss, left.how_many(GaussianDP(mu="0.1"))
+    (ZeroConcentrated(rho=Fraction(1, 1)), 200)
+    """
+
+    budget: Budget
+    unit: PrivacyUnit
+    amounts: Amounts
+    spent: Amounts
+    every_route: bool = False
+    fitting: Callable[[Priceable, object], Callable[[int], bool]] = field(repr=False, compare=False)
+    charging: Callable[[Priceable, object], Left] = field(repr=False, compare=False)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The largest loss that would still be accepted, in the terms of the budget.
+
+        Where records are replaced, it is the loss of a request about all of them; where every
+        route has to fit, a pure one beside a delta, hardly below the largest.
+        """
+        currency = self.budget.currency
+        return (currency.common_loss if self.every_route else currency.loss)(self.amounts)
+
+    def how_many(self, what: Priceable, *, delta: object = None) -> int:
+        """Return how many such requests would be accepted one by one, as things stand now.
+
+        At most a billion.
+        """
+        fits = self.fitting(what, delta)
+        low, high = 0, 1
+        while high <= _MOST and fits(high):
+            low, high = high, 2 * high
+        high = min(high, _MOST + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return low
+
+    def after(self, what: Priceable, *, delta: object = None) -> Left:
+        """Return what a request would leave, and charge nothing.
+
+        It is charged to a copy of all sums, as a charge is; so where neighbors owe more than what
+        they owe now and the price, because a record is replaced by one of another scope, this says
+        so.
+
+        >>> from discreet.accounting import Budget, PrivacyFilter
+        >>> from discreet.loss import Pure
+        >>> from discreet.units import row
+        >>> left = PrivacyFilter(Budget(epsilon=1), unit=row()).left()
+        >>> left.after(Pure(epsilon="0.25")).loss, left.loss
+        (Pure(epsilon=Fraction(3, 4)), Pure(epsilon=Fraction(1, 1)))
+        """
+        return self.charging(what, delta)
+
+    def __str__(self) -> str:
+        """Show what is left, rounded down, of which limit, in which currency, and for whom."""
+        parts = zip(self.budget.components, self.amounts, self.budget.limit, strict=True)
+        shown = ", ".join(
+            f"{name} {format_down(left)} of {format_down(limit)}"
+            for name, left, limit in parts
+            if limit or name != "delta"
+        )
+        promise = self.budget.promise
+        whole = "" if promise is None else f" to stay within {self.budget.promised}"
+        currency = self.budget.currency
+        routes = " on every route" if self.every_route and len(currency.routes) > 1 else ""
+        return f"{shown}, kept in {currency.name}{routes}{whole}, for {describe_unit(self.unit)}"
+
+
+_SHOWN: Final = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What was charged: disjoint boxes of records, and what each costs.
+
+    ``amounts`` is the most that any of them costs, component by component.
+    """
+
+    number: int
+    pieces: tuple[ChargedBox, ...]
+    budget: Budget
+    unit: PrivacyUnit
+
+    @property
+    def amounts(self) -> Amounts:
+        """The most that a record pays, or, where records are replaced, that two of one box do."""
+        one = not self.unit.relation.replaces
+        prices = [piece.added if one else piece.replaced for piece in self.pieces]
+        nothing = tuple(0 for _ in self.budget.limit)
+        return tuple(max(column) for column in zip(nothing, *prices, strict=True))
+
+    def __str__(self) -> str:
+        """Show the price, rounded up, and whom it is about."""
+        price = format_amounts(self.budget.currency, self.amounts)
+        where = " | ".join(str(piece.box) for piece in self.pieces[:_SHOWN]) or "nothing"
+        more = len(self.pieces) - _SHOWN
+        others = f" | {more} more" if more > 0 else ""
+
+        return f"{price} for {describe_unit(self.unit)}, about {where}{others}"
+
+
+_VERSION: Final = 1
+_EVERY_ROUTE: Final = "every_route"
+
+
+@final
+class PrivacyFilter:
+    """A budget that is spent charge by charge.
+
+    >>> from discreet.accounting import equals
+    >>> from discreet.loss import Pure
+    >>> from discreet.units import row
+    >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+    >>> for state in ("CA", "NY", "TX"):
+    ...     charge = kept.charge(Pure(epsilon="0.6"), scope=Box({"state": equals(state)}))
+    >>> print(kept.left())
+    epsilon 0.4 of 1, kept in basic, for one row under add_remove
+    >>> kept.charge(Pure(epsilon="0.5"))
+    Traceback (most recent call last):
+    discreet.errors.OverBudget
+    >>> kept.left(Box({"state": equals("WA")})).how_many(Pure(epsilon="0.1"))
+    10
+    """
+
+    __slots__ = ("_budget", "_charges", "_guard", "_owed", "_priced_for", "_pricer", "_replaced")
+
+    def __init__(
+        self,
+        budget: Budget,
+        *,
+        unit: PrivacyUnit,
+        constant: Iterable[str] = (),
+        contribution: Contribution | None = None,
+    ) -> None:
+        """Take a budget, whom it protects, and what is known of the rows of one unit.
+
+        Args:
+            budget: the limits.
+            unit: who is protected, under which relation.
+            constant: columns in which all rows of a unit agree.
+            contribution: how many rows belong to one unit; needed for requests about rows.
+        """
+        if not isinstance(budget, Budget) or isinstance(constant, str):
+            raise WrongKind(
+                what="a filter is opened without a budget, or with a text for constant columns.",
+                why="the budget says what may be lost, and each constant column is named.",
+                do="give Budget(...), and constant=['birth_year'] say.",
+            )
+        self._pricer = RequestPricer(unit=unit, constant=tuple(constant), contribution=contribution)
+        self._budget = budget
+        self._priced_for = PriceBasis(budget.currency, self._pricer.unit)
+        self._owed: CellBalances = self._kind.nothing(budget)
+        self._charges = 0
+        self._replaced = False
+        self._guard = threading.RLock()
+
+    @property
+    def budget(self) -> Budget:
+        """The limits."""
+        return self._budget
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Who is protected."""
+        return self._pricer.unit
+
+    def share(self, columns: Iterable[str]) -> None:
+        """Learn more columns in which all rows of a unit agree, so that scopes may be narrower."""
+        self._pricer = self._pricer.sharing(columns)
+
+    @property
+    def guarantee(self) -> PrivacyLoss:
+        """What holds of all answers together, whatever was and will be asked."""
+        return self._budget.guarantee
+
+    @property
+    def spent(self) -> Amounts:
+        """The most that neighbors owe so far: what counts against the limits, not a guarantee."""
+        with self._guard:
+            return self._owed.worst(Box.everything())
+
+    def charge(self, what: Priceable, *, scope: Box | None = None, delta: object = None) -> Charge:
+        """Charge a request, or refuse it and change nothing.
+
+        Args:
+            what: a tree, a mechanism or a loss.
+            scope: the records that it can depend on; all, unless given.
+            delta: what to spend on events outside which the loss is smaller, or has a price.
+        """
+        pieces = self.pieces(what, scope=scope, delta=delta)
+        with self._guard:
+            if not self.fits(pieces):
+                raise self.refusal(pieces)
+            return self.add(pieces)
+
+    def pieces(
+        self, what: Priceable, *, scope: Box | None = None, delta: object = None
+    ) -> tuple[ChargedBox, ...]:
+        """Return what a request costs, box by box, whatever was charged before.
+
+        >>> from discreet.loss import Pure
+        >>> from discreet.units import row
+        >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+        >>> pieces = kept.pieces(Pure(epsilon="0.6"))
+        >>> kept.fits(pieces), kept.add(pieces).number, kept.fits(pieces)
+        (True, 1, False)
+        """
+        return self._pricer.pieces(what, self._budget.currency, scope=scope, delta=delta)
+
+    def fits(self, pieces: Sequence[ChargedBox]) -> bool:
+        """Say whether pieces, which are disjoint, fit into what is left.
+
+        Before they are added another thread may spend the rest; ``charge`` keeps it out.
+        """
+        self._check(pieces)
+        with self._guard:
+            return self._owed.fits(pieces)
+
+    def add(self, pieces: Sequence[ChargedBox]) -> Charge:
+        """Enter pieces that fit; whether they do is not asked again."""
+        self._check(pieces)
+        return self.enter(pieces)
+
+    def enter(self, pieces: Sequence[ChargedBox]) -> Charge:
+        """Enter pieces that were recorded for this filter before: a replay, which asks nothing.
+
+        What they were priced for is recorded with the account that they belong to, not with them.
+        """
+        self._check_width(pieces)
+        with self._guard:
+            self._check_open()
+            self._owed.add(pieces)
+            self._charges += 1
+            return Charge(self._charges, tuple(pieces), self._budget, self.unit)
+
+    def exhaust(self) -> None:
+        """Owe all that requests which are not known can have cost: the limits, on every route.
+
+        If the budget is raised, more has to fit on every route, since it is not known on which of
+        them the others did (:mod:`discreet.accounting.balances`).
+
+        >>> from discreet.units import row
+        >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+        >>> kept.exhaust()
+        >>> kept.left().amounts
+        (0, 0)
+        """
+        with self._guard:
+            self._check_open()
+            self._owed = self._kind.everything(self._budget)
+            self._charges += 1
+
+    def refusal(self, pieces: Sequence[ChargedBox]) -> OverBudget:
+        """Return the error for pieces that do not fit."""
+        self._check(pieces)
+        with self._guard:
+            return self._refusal(pieces)
+
+    def _refusal(self, pieces: Sequence[ChargedBox]) -> OverBudget:
+        boxes = [piece.box for piece in pieces] or [Box.everything()]
+        charge = Charge(self._charges + 1, tuple(pieces), self._budget, self.unit)
+        worst = [self._owed.worst(box) for box in boxes]
+        spent = [max(column) for column in zip(*worst, strict=True)]
+        names, limits = self._budget.components, self._budget.limit
+        parts = list(zip(names, limits, spent, charge.amounts, strict=True))
+        short = (each for each in parts if each[2] + each[3] > each[1])
+        name, limit, paid, cost = next(short, parts[0])
+        whose = "" if boxes == [Box.everything()] else " for those it is about"
+        rest = "nothing" if paid >= limit else format_down(limit - paid)
+        left = ", ".join(f"{name} {format_down(limit - paid)}" for name, limit, paid, _ in parts)
+        return OverBudget(
+            what=f"this costs {name} {format_up(cost)}; "
+            f"{rest} is left of {format_down(limit)}{whose}.",
+            why=f"it could cost somebody more than was promised: {self._budget.promised}.",
+            do="ask for less precision or about fewer records, or plan several questions as one.",
+            details=f"the request costs {charge}; what is left there is {left}; "
+            f"the budget is {self._budget}.",
+        )
+
+    def left(self, scope: Box | None = None) -> Left:
+        """Return what is left now for requests about a scope, or about everything."""
+        with self._guard:
+            owed = self._owed.copy()
+        return self._left(owed, scope)
+
+    def _left(self, owed: CellBalances, scope: Box | None) -> Left:
+        def pieces(what: Priceable, delta: object) -> tuple[ChargedBox, ...]:
+            return self.pieces(what, scope=scope, delta=delta)
+
+        spent = owed.worst(self._region(scope))
+        amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
+        return Left(
+            budget=self._budget,
+            unit=self.unit,
+            amounts=tuple(max(amount, 0) for amount in amounts),
+            spent=spent,
+            every_route=owed.every_route,
+            fitting=lambda what, delta: _fitting(owed, pieces(what, delta)),
+            charging=lambda what, delta: self._left(owed.charged(pieces(what, delta)), scope),
+        )
+
+    def with_budget(self, budget: Budget) -> PrivacyFilter:
+        """Return a filter that owes the same under a raised budget, and replaces this one.
+
+        This one charges nothing more: two filters of the same people would each spend a budget.
+
+        Which guarantee holds then, and when: :mod:`discreet.accounting.budget`.
+
+        >>> from discreet.loss import Pure
+        >>> from discreet.units import row
+        >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+        >>> charge = kept.charge(Pure(epsilon="0.9"))
+        >>> print(kept.with_budget(Budget(epsilon=2)).left())
+        epsilon 1.1 of 2, kept in basic, for one row under add_remove
+        """
+        pricer = self._pricer
+        twin = PrivacyFilter(
+            checked_raise(self._budget, budget),
+            unit=pricer.unit,
+            constant=pricer.constant,
+            contribution=pricer.contribution,
+        )
+        with self._guard:
+            self._check_open()
+            owed = self._owed.copy()
+            twin._owed, twin._charges = replace(owed, budget=twin.budget), self._charges
+            self._replaced = True
+        return twin
+
+    def written(self) -> dict[str, object]:
+        """Return what is owed, in a form that JSON keeps exactly and that a replay arrives at.
+
+        The limits of the budget are not in it; what it counts, and for whom, is.  Where every
+        route has to fit, it says so.
+
+        >>> from discreet.units import row
+        >>> PrivacyFilter(Budget(rho=1), unit=row()).written()["everywhere"]
+        ['0', '0']
+        """
+        with self._guard:
+            return {
+                "version": _VERSION,
+                "priced_for": self._priced_for.written(),
+                "charges": self._charges,
+                "everywhere": encode_amounts(self._owed.everywhere),
+                "paid": self._owed.paid.written(),
+                **({_EVERY_ROUTE: True} if self._owed.every_route else {}),
+            }
+
+    @classmethod
+    def read(
+        cls,
+        data: object,
+        *,
+        budget: Budget,
+        unit: PrivacyUnit,
+        constant: Iterable[str] = (),
+        contribution: Contribution | None = None,
+    ) -> PrivacyFilter:
+        """Read what ``written`` wrote, for the same unit and currency, and refuse everything else.
+
+        >>> from discreet.units import row
+        >>> book = PrivacyFilter(Budget(rho=1), unit=row())
+        >>> (PrivacyFilter.read(kept.written(), budget=kept.budget, unit=row()).written()
+        ...  == kept.written())
+        True
+        """
+        kept = cls(budget, unit=unit, constant=constant, contribution=contribution)
+        names = {"version", "priced_for", "charges", "everywhere", "paid"}
+        every_route = isinstance(data, dict) and data.get(_EVERY_ROUTE) is True
+        names |= {_EVERY_ROUTE} if every_route else set()
+        if not isinstance(data, dict) or set(data) != names:
+            raise undecodable("a filter does not hold its version, terms, charges and what is owed")
+        if type(data["version"]) is not int or data["version"] != _VERSION:
+            raise undecodable(f"the version of a filter is not {_VERSION}")
+        if data["priced_for"] != kept._priced_for.written():
+            raise undecodable(
+                "a filter was kept in another currency, or for another unit or relation"
+            )
+        everywhere = decode_amounts(data["everywhere"], width=len(budget.limit))
+        paid = LossMap.read(data["paid"])
+        if paid.width != kept._owed.paid.width:
+            raise undecodable("a filter does not keep as many sums as its relation needs")
+        kept._owed = kept._kind(budget, everywhere, paid, every_route)
+        kept._charges = whole(data["charges"], name="a stored count", low=0)
+        return kept
+
+    @property
+    def _kind(self) -> type[OneRecordBalances | TwoRecordBalances]:
+        return TwoRecordBalances if self.unit.relation.replaces else OneRecordBalances
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied or stored; what is owed can be written."""
+        raise WrongKind(
+            what="a filter cannot be pickled or copied.",
+            why="each copy could be spent by itself, and together they would lose more than was "
+            "promised.",
+            do="share the one that there is between threads, or keep the budget in a ledger.",
+        )
+
+    def _check_open(self) -> None:
+        if self._replaced:
+            raise WrongKind(
+                what="a filter is charged whose budget was raised.",
+                why="the filter that took its place counts what is owed, and this one would not.",
+                do="charge the filter that with_budget returned.",
+            )
+
+    def _region(self, scope: Box | None) -> Box:
+        box = Box.everything() if scope is None else checked_box(scope, name="scope")
+        return box.for_unit(self.unit, self._pricer.constant).region
+
+    def _check(self, pieces: Sequence[ChargedBox]) -> None:
+        self._check_width(pieces)
+        if not all(piece.priced_for == self._priced_for for piece in pieces):
+            raise WrongKind(
+                what="what is to be charged was not priced in the filter's currency, or not for "
+                "its unit and relation.",
+                why="each amount counts against the limit in its place, for those it is about.",
+                do="charge what PrivacyFilter.pieces returns.",
+            )
+
+    def _check_width(self, pieces: Sequence[ChargedBox]) -> None:
+        width = len(self._budget.limit)
+        if not all(type(piece) is ChargedBox and len(piece.added) == width for piece in pieces):
+            raise WrongKind(
+                what="what is to be charged does not have an amount for each limit.",
+                why="each amount counts against the limit in its place.",
+                do="charge what PrivacyFilter.pieces returns.",
+            )
+
+
+def _fitting(owed: CellBalances, pieces: Sequence[ChargedBox]) -> Callable[[int], bool]:
+    return lambda times: owed.fits(pieces, times)

@@ -1,0 +1,560 @@
+"""What a tree loses when known rows change: a fold over its nodes.
+
+Trust: kernel.
+
+Definition.  A change says how many rows of which cells leave the table, and how many of which cells
+enter it.  A node sees the rows that meet all conditions above it; a leaf that sees r old and i new
+rows costs its price at (r, i), counted in the units that it protects:
+    rows                       r and i themselves;
+    the unit accounted for     one if any of its rows is seen;
+    smaller units              as many as rows, or as are declared to belong to one unit;
+    larger or other units      whatever holds the rows comes, goes or changes in part: once for each
+                               row, or once for each table where one larger unit holds all rows.
+Theorem (key ``general-composition``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
+Let leaf i read f_i(D) and be d_i-private.  Then the releases together are d-private with
+d(D, D') = sum of d_i(f_i(D), f_i(D')), also if later leaves depend on earlier answers.  A leaf
+whose input does not change is free; one whose input changes in a way that its certificate does not
+cover costs everything.
+So the price of a change is found from the leaves up: sequences and parts compose, repeats are
+powers, choices join, and samples, shuffles and routed parts are applied to what is inside them; see
+the functions of the loss room for their theorems.
+
+Pairs are ordered: the table with the old rows first.  A price is ``attained`` if some releases with
+these leaves lose as much as its lower end; otherwise it is only an upper bound.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import Final, final
+
+from discreet.accounting.atoms import ColumnAtoms
+from discreet.accounting.box import Contribution, RowChange
+from discreet.accounting.leaf_price import UNPROTECTED
+from discreet.accounting.nodes import Choice, Leaf, Node, Repeat, Sequential
+from discreet.accounting.parts_and_samples import (
+    Group,
+    Parallel,
+    Part,
+    Post,
+    Sampled,
+    Shuffled,
+    Where,
+)
+from discreet.loss import PrivacyLoss
+from discreet.loss.amplification import poisson_replaced, routed, sampled_group
+from discreet.loss.composition import Composition
+from discreet.loss.envelope import chained, product_as_finite_pair, upper_envelope
+from discreet.loss.finite import FinitePair
+from discreet.loss.moments import RenyiCurve
+from discreet.loss.pair import Pair
+from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.pure_pairs import ResponsePair
+from discreet.units import PrivacyUnit, Relation
+
+Cell = tuple[int, ...]
+"""For each column the atoms in which a record lies, as bits; 0 where the column does not matter."""
+
+Rows = tuple[tuple[Cell, int], ...]
+"""Rows by cell, in order."""
+
+_NOBODY: Final[Rows] = ()
+_LONGEST: Final = 8  # steps from row to row; a longer chain of curves promises little
+_MOST_CHOICES: Final = 64
+_EVERYTHING: Final = ((ResponsePair(Fraction(0), Fraction(1)), 1),)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Pairs with counts, a curve beside them, and whether some releases lose as much."""
+
+    pairs: tuple[tuple[Pair, int], ...] = ()
+    renyi: RenyiCurve | None = None
+    attained: bool = True
+
+    @classmethod
+    def of(cls, composition: Composition, *, attained: bool = True) -> Price:
+        """Take a composition apart; one that protects nothing is the pair above all others."""
+        if is_unprotected(composition):
+            return cls(_EVERYTHING, None, attained)
+        return cls(composition.pairs, composition.renyi, attained)
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is lost."""
+        return not self.pairs and self.renyi is None
+
+    def composition(self) -> Composition:
+        """Return the product of the pairs."""
+        return Composition(self.pairs, self.renyi)
+
+    def power(self, count: int) -> Price:
+        """Release it ``count`` times."""
+        if count == 1:
+            return self
+        renyi = self.renyi.times(count) if self.renyi is not None and count else None
+        return Price(tuple((pair, n * count) for pair, n in self.pairs), renyi, self.attained)
+
+
+Prices = tuple[Price, ...]
+"""The alternatives of choices; the price is the largest of them."""
+
+_FREE: Final[Prices] = (Price(),)
+
+
+def is_unprotected(composition: Composition) -> bool:
+    """Say whether nothing is protected: two distributions have no outcome in common."""
+    return any(pair.infinity().low >= 1 for pair, _ in composition.pairs)
+
+
+def product(parts: Iterable[Prices]) -> Prices:
+    """Compose releases side by side; any alternative of one goes with any of another."""
+    lists = list(parts)
+    if all(len(prices) == 1 for prices in lists):
+        return (_product([prices[0] for prices in lists]),)
+    ways = functools.reduce(lambda count, prices: count * len(prices), lists, 1)
+    if ways > _MOST_CHOICES:
+        lists = [prices if len(prices) == 1 else (above(prices),) for prices in lists]
+    return tuple(dict.fromkeys(_product(way) for way in itertools.product(*lists)))
+
+
+def _product(parts: Sequence[Price]) -> Price:
+    lossy = [part for part in parts if not part.free]
+    if len(lossy) == 1 and all(part.attained for part in parts):
+        return lossy[0]
+    curves = [part.renyi for part in lossy if part.renyi is not None]
+    renyi = functools.reduce(lambda one, two: one + two, curves) if curves else None
+    pairs: dict[Pair, int] = {}
+    for part in lossy:
+        for pair, count in part.pairs:
+            pairs[pair] = pairs.get(pair, 0) + count
+    return Price(tuple(pairs.items()), renyi, all(part.attained for part in parts))
+
+
+def above(prices: Prices) -> Price:
+    """Return one price above all alternatives."""
+    if len(prices) == 1:
+        return prices[0]
+    return Price.of(upper_envelope([price.composition() for price in prices]), attained=False)
+
+
+def count_of(rows: Rows) -> int:
+    """Return how many rows there are."""
+    return sum(count for _, count in rows)
+
+
+@final
+class TreeFold:
+    """Prices of the nodes of one tree for one unit; each is worked out once for what it sees."""
+
+    def __init__(
+        self,
+        tree: Node,
+        columns: ColumnAtoms,
+        *,
+        unit: PrivacyUnit,
+        contribution: Contribution,
+        alone: Callable[[Node, Relation, int], PrivacyLoss],
+    ) -> None:
+        """Take a tree, the atoms of its columns, for whom, and how to account for a node alone."""
+        self._columns, self._places = columns, {c: at for at, c in enumerate(columns.names())}
+        self._unit, self._contribution, self._alone = unit, contribution, alone
+        self._numbers: dict[int, int] = {}
+        self._used: dict[int, tuple[bool, ...]] = {}
+        self._parts: dict[int, dict[int, list[Part]]] = {}
+        self._known: dict[tuple[int, Rows, Rows, int | None, bool, RowChange], Prices] = {}
+        self._whole = RowChange(0, 0)
+        self._register(tree, {})
+
+    def _register(self, node: Node, seen: dict[Node, int]) -> tuple[bool, ...]:
+        """Number nodes, equal ones alike, and note which columns matter below each."""
+        used = [False] * len(self._places)
+        match node:
+            case Parallel(key=key):
+                used[self._places[key]] = True
+            case Where(box=box):
+                for column, _ in box.conditions:
+                    used[self._places[column]] = True
+        for _, child in node.branches():
+            used = [
+                one or other for one, other in zip(used, self._register(child, seen), strict=True)
+            ]
+        self._numbers[id(node)] = seen.setdefault(node, len(seen))
+        self._used[id(node)] = tuple(used)
+        return tuple(used)
+
+    def number(self, node: Node) -> int:
+        """Return what equal nodes share."""
+        return self._numbers[id(node)]
+
+    def uses(self, node: Node) -> list[str]:
+        """Return the columns on which a price of a node depends."""
+        return [name for name, at in self._places.items() if self._used[id(node)][at]]
+
+    def price(self, node: Node, old: Rows, new: Rows, whole: RowChange) -> Prices:
+        """Return what a node loses if these rows leave, and those enter."""
+        self._whole = whole
+        return self._fold(node, old, new, 0, partial=False)
+
+    def _fold(
+        self, node: Node, old: Rows, new: Rows, spread: int | None, *, partial: bool
+    ) -> Prices:
+        if not (old or new):
+            return _FREE
+        used = self._used[id(node)]
+        old, new = _projected(old, used), _projected(new, used)
+        key = (self._numbers[id(node)], old, new, spread, partial, self._whole)
+        if key not in self._known:
+            self._known[key] = self._folded(node, old, new, spread, partial=partial)
+        return self._known[key]
+
+    def _folded(  # noqa: C901, PLR0911, PLR0912  (one case for each kind of node)
+        self, node: Node, old: Rows, new: Rows, spread: int | None, *, partial: bool
+    ) -> Prices:
+        def inner(child: Node, old: Rows = old, new: Rows = new) -> Prices:
+            return self._fold(child, old, new, spread, partial=partial)
+
+        match node:
+            case Leaf():
+                return (self._leaf(node, RowChange(count_of(old), count_of(new)), spread),)
+            case Sequential(children=children):
+                return product(map(inner, children))
+            case Repeat(child=child, count=count):
+                return repeated(inner(child), count)
+            case Post(child=child):
+                return inner(child)
+            case Choice(children=children, adaptive=adaptive):
+                ways = tuple(dict.fromkeys(way for child in children for way in inner(child)))
+                if not adaptive or len(ways) == 1:
+                    return ways
+                return (above(ways), *(way for way in ways if way.attained))
+            case Where(box=box, child=child):
+                if box.empty:
+                    return _FREE
+                for column, values in box.conditions:
+                    mask, at = self._columns.mask(column, values), self._places[column]
+                    old, new = _meeting(old, at, mask), _meeting(new, at, mask)
+                return self._fold(child, old, new, spread, partial=True)
+            case Parallel(routed=True):
+                return (self._routed(node, old, new, spread),)
+            case Parallel():
+                return product(self._parallel(node, old, new, spread))
+            case Group(distance=0):
+                return _FREE
+            case Group(child=child, distance=distance) if _looks_at_all_rows_alike(child):
+                further = None if spread is None or distance is None else max(spread, 1) * distance
+                return self._fold(child, old, new, further, partial=partial)
+            case Group():
+                return (self._grouped(node, old, new, spread),)
+            case Sampled(rate=None):
+                return (self._fixed(node, old, new, spread, partial=partial),)
+            case Sampled():
+                return self._sampled(node, old, new, _apart(node.child, spread))
+            case Shuffled():
+                return (self._shuffled(node, RowChange(count_of(old), count_of(new)), spread),)
+            case _:
+                raise TypeError(type(node))  # pragma: no cover  (every kind of node is listed)
+
+    def _sees(self, node: Node, rows: Rows) -> bool:
+        """Return whether some leaf looks at one of the rows."""
+        match node:
+            case Leaf():
+                return bool(rows)
+            case Group(distance=0):
+                return False
+            case Where(box=box, child=child):
+                for column, values in box.conditions:
+                    rows = _meeting(rows, self._places[column], self._columns.mask(column, values))
+                return bool(rows) and not box.empty and self._sees(child, rows)
+            case Parallel(key=key, routed=False):
+                at = self._places[key]
+                return any(
+                    self._sees(part.child, _meeting(rows, at, self._columns.mask(key, part.values)))
+                    for part in node.parts
+                )
+            case _:
+                return any(self._sees(child, rows) for _, child in node.branches())
+
+    # Leaves
+
+    def _leaf(self, leaf: Leaf, seen: RowChange, spread: int | None) -> Price:
+        old, new, exactly = self._units(leaf, seen)
+        if spread and leaf.unit is not None:  # the rows may be anybody's
+            old = new = seen.removed + seen.inserted
+        several = max(self._whole.removed, self._whole.inserted) > 1
+        certain = exactly and spread == 0 and not (leaf.common_domain and several)
+        if spread is None:
+            loss: PrivacyLoss = UNPROTECTED if old or new else leaf.price(0, 0)
+        elif exactly and not spread:
+            loss = leaf.price(old, new, wanted=self._unit.relation)
+        else:
+            times = max(spread, 1)
+            loss = leaf.price_up_to(old * times, new * times, wanted=self._unit.relation)
+        return directed(loss, old, new, attained=certain)
+
+    def _units(self, leaf: Leaf, seen: RowChange) -> tuple[int, int, bool]:
+        """Return how many of a leaf's units go and come at most, and whether exactly as many do."""
+        old, new = seen.removed, seen.inserted
+        if not (old or new):
+            return 0, 0, True
+        mine, theirs = set(self._unit.columns), set(leaf.unit.columns) if leaf.unit else set()
+        if leaf.common_domain and theirs in (set(), mine):  # the certificate is about the table
+            old, new = self._whole.removed, self._whole.inserted
+        if not theirs:
+            return old, new, True
+        if mine == theirs:
+            return min(old, 1), min(new, 1), True
+        if theirs < mine:  # each table's rows lie in one larger unit, which may change in part
+            units = (old > 0) + (new > 0)
+            return units, units, False
+        if mine and mine < theirs:
+            most = self._contribution.most_units(leaf.unit)
+            return min(old, most), min(new, most), False
+        return old + new, old + new, False
+
+    # Parts
+
+    def _parallel(
+        self, node: Parallel, old: Rows, new: Rows, spread: int | None
+    ) -> Iterator[Prices]:
+        at = self._places[node.key]
+        parts = self._parts.get(id(node))
+        if parts is None:  # which parts lie in which atom, so that others are not looked at
+            parts = self._parts[id(node)] = {}
+            for part in node.parts:
+                mask = self._columns.mask(node.key, part.values)
+                for atom in bits(mask):
+                    parts.setdefault(atom, []).append(part)
+        touched = dict.fromkeys(
+            part
+            for cell, _ in (*old, *new)
+            for atom in bits(cell[at])
+            for part in map(id, parts.get(atom, ()))
+        )
+        for part in node.parts if len(touched) else ():
+            if id(part) in touched:
+                mask = self._columns.mask(node.key, part.values)
+                mine, theirs = _meeting(old, at, mask), _meeting(new, at, mask)
+                yield self._fold(part.child, mine, theirs, spread, partial=True)
+
+    def _routed(self, node: Parallel, old: Rows, new: Rows, spread: int | None) -> Price:
+        """Send each row to any part, in view of answers; rows change one after another."""
+        steps: list[Composition] = []
+        for rows, leaves in ((old, True), (new, False)):
+            for cell, count in rows:
+                one: Rows = ((cell, 1),)
+                ways = [
+                    self._fold(
+                        part.child,
+                        one if leaves else _NOBODY,
+                        _NOBODY if leaves else one,
+                        _apart(part.child, spread),
+                        partial=True,
+                    )
+                    for part in node.parts
+                ]
+                if any(self._sees(part.child, one) for part in node.parts):
+                    step = routed([above(way).composition() for way in ways])
+                    steps += [step] * min(count, _LONGEST + 1)
+        return Price.of(chain(steps), attained=False) if steps else Price()
+
+    def _grouped(self, node: Group, old: Rows, new: Rows, spread: int | None) -> Price:
+        """Give the rows that a row becomes their own cells, whatever cell it lies in."""
+        if node.distance is None or spread is None:
+            return directed(UNPROTECTED, 1, 1, attained=False)
+        leave, enter = count_of(old), count_of(new)
+        most = max(leave, enter) * node.distance * max(spread, 1)
+        relation = Relation.EITHER if leave and enter else Relation.ADD_REMOVE
+        return directed(self._alone(node.child, relation, most), leave, enter, attained=False)
+
+    # Samples and shuffles
+
+    def _sampled(  # noqa: PLR0911  (rows leave, enter or are replaced, and are drawn in two ways)
+        self, node: Sampled, old: Rows, new: Rows, spread: int | None
+    ) -> Prices:
+        def inside(old: Rows, new: Rows) -> Prices:
+            return self._fold(node.child, old, new, spread, partial=True)
+
+        columns = () if node.unit is None else tuple(sorted(node.unit.columns))
+        whole_unit = columns != () and columns == tuple(sorted(self._unit.columns))
+        amplified = columns == () or whole_unit  # rows drawn with others outside their unit are not
+        assert node.rate is not None  # noqa: S101  (for the type checker)
+        rate = node.rate if amplified else Fraction(1)
+        draw = _Draw(rate, whole_unit)
+        leave, enter = self._sees(node.child, old), self._sees(node.child, new)
+        if not (leave or enter):
+            return _FREE
+        if not enter:
+            return _halves(lambda rows: inside(rows, _NOBODY), old, draw, "old")
+        if not leave:
+            return _halves(lambda rows: inside(_NOBODY, rows), new, draw, "new")
+        if amplified and max(self._whole.removed, self._whole.inserted) == 1:
+            if rate == 1:
+                return inside(old, new)
+            three = [above(inside(*each)) for each in ((old, _NOBODY), (_NOBODY, new), (old, new))]
+            removed, inserted, replaced = (price.composition() for price in three)
+            if any(map(is_unprotected, (removed, inserted, replaced))):
+                return (Price.of(_leak(rate), attained=False),)
+            mixed = poisson_replaced(removed, inserted, replaced, rate)
+            return (Price.of(mixed, attained=False),)
+        first = _halves(lambda rows: inside(rows, _NOBODY), old, draw, "old")
+        second = _halves(lambda rows: inside(_NOBODY, rows), new, draw, "new")
+        both = chain([above(first).composition(), above(second).composition()])
+        return (Price.of(both, attained=False),)
+
+    def _fixed(
+        self, node: Sampled, old: Rows, new: Rows, spread: int | None, *, partial: bool
+    ) -> Price:
+        """Sample a fixed number: known where the population keeps its size."""
+        emptied = self._unit.relation is Relation.REPLACE_NULL and not partial
+        leave, enter = count_of(old), count_of(new)
+        if not (leave == enter or emptied) or spread != 0:
+            return directed(UNPROTECTED, 1, 1, attained=False)
+        if not (self._sees(node.child, old) or self._sees(node.child, new)):
+            return Price()
+        assert node.size is not None  # noqa: S101  (for the type checker)
+        assert node.population is not None  # noqa: S101  (for the type checker)
+        inner = self._alone(node.child, Relation.EITHER if emptied else Relation.REPLACE, 1)
+        loss = inner.sampled_without_replacement(size=node.size, population=node.population)
+        steps = max(leave, enter)
+        return directed(loss.group(steps) if steps > 1 else loss, 1, 1, attained=False)
+
+    def _shuffled(self, node: Shuffled, seen: RowChange, spread: int | None) -> Price:
+        """Shuffle reports: known where as many are replaced as there are, by as many others."""
+        old, new, exactly = self._units(node.child, seen)
+        if not exactly or old != new or spread != 0:
+            return directed(UNPROTECTED, 1, 1, attained=False)
+        loss = node.child.price(1, 1, wanted=self._unit.relation)
+        shuffled = loss.shuffled(population=node.population)
+        return directed(shuffled.group(old), 1, 1, attained=False)
+
+
+def directed(loss: PrivacyLoss, old: int, new: int, *, attained: bool = True) -> Price:
+    """Take the direction of a loss: removed, inserted, or either where rows are replaced."""
+    if loss.pure_bound() == 0:
+        return Price(attained=attained)
+    profile = loss.profile()
+    sides = profile.remove if new == 0 else profile.add
+    if old and new and profile.remove is not profile.add:
+        sides = (*profile.remove, *profile.add)
+    distinct = list(dict.fromkeys(sides)) if len(sides) > 1 else list(sides)
+    return Price.of(upper_envelope(distinct), attained=attained and len(distinct) == 1)
+
+
+def chain(steps: Sequence[Composition]) -> Composition:
+    """Go from table to table, one row at a time; too long a way promises nothing."""
+    if len(steps) > _LONGEST:
+        return Composition(_EVERYTHING)
+    return functools.reduce(chained, steps) if steps else Composition()
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the atoms of a mask."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def _projected(rows: Rows, used: tuple[bool, ...]) -> Rows:
+    """Forget the columns that do not matter."""
+    if not rows or all(used):
+        return rows
+    counts: dict[Cell, int] = {}
+    for cell, count in rows:
+        seen = tuple(atoms if use else 0 for atoms, use in zip(cell, used, strict=True))
+        counts[seen] = counts.get(seen, 0) + count
+    return tuple(sorted(counts.items()))
+
+
+def _meeting(rows: Rows, at: int, mask: int) -> Rows:
+    return tuple((cell, count) for cell, count in rows if cell[at] & mask)
+
+
+def repeated(prices: Prices, count: int) -> Prices:
+    """Release one of several alternatives each time."""
+    if count == 0:
+        return _FREE
+    if len(prices) == 1:
+        return (prices[0].power(count),)
+    if comb(len(prices) + count - 1, count) > _MOST_CHOICES:
+        return (above(prices).power(count), *(p.power(count) for p in prices if p.attained))
+    ways = itertools.combinations_with_replacement(prices, count)
+    return tuple(dict.fromkeys(_product(way) for way in ways))
+
+
+def _looks_at_all_rows_alike(node: Node) -> bool:
+    return all(isinstance(below, Leaf | Sequential | Repeat | Post) for below in node.walk())
+
+
+def _apart(child: Node, spread: int | None) -> int | None:
+    """Look at tables with and without the rows, which no certificate for replace covers."""
+    covered = not any(isinstance(node, Leaf) and node.common_domain for node in child.walk())
+    return spread if covered else None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """How rows enter a sample: each by itself, or all rows of the unit as one."""
+
+    rate: Fraction
+    whole_unit: bool
+
+
+def _halves(inside: Callable[[Rows], Prices], rows: Rows, draw: _Draw, side: str) -> Prices:
+    """Sample rows that only leave, or only enter: each by itself, or all of a unit as one."""
+    count = count_of(rows)
+    if draw.whole_unit or count == 1:
+        return tuple(
+            Price.of(_mixed([price.composition()], draw.rate, side), attained=price.attained)
+            for price in inside(rows)
+        )
+    by_number = [
+        above(tuple(dict.fromkeys(price for some in _subsets(rows, j) for price in inside(some))))
+        for j in range(1, count + 1)
+    ]
+    mixed = _mixed([price.composition() for price in by_number], draw.rate, side)
+    return (Price.of(mixed, attained=False),)
+
+
+def _subsets(rows: Rows, size: int) -> Iterator[Rows]:
+    """Yield the ways to take so many of some rows."""
+    for counts in itertools.product(*(range(min(count, size) + 1) for _, count in rows)):
+        if sum(counts) == size:
+            yield tuple((cell, n) for (cell, _), n in zip(rows, counts, strict=True) if n)
+
+
+def _leak(probability: Fraction) -> Composition:
+    """Tell everything with a probability, as where somebody unprotected is drawn."""
+    return Composition(((ResponsePair(Fraction(0), probability), 1),))
+
+
+def _mixed(by_rows: Sequence[Composition], rate: Fraction, side: str) -> Composition:
+    """Sample rows of one side; ``by_rows`` is what one of them costs inside, what two, and so on.
+
+    Compositions are ordered, the table with the old rows first; mixtures are of the table that
+    holds the rows.
+    """
+    if rate == 1:
+        return by_rows[-1]
+    if any(map(is_unprotected, by_rows)):
+        return _leak(1 - (1 - rate) ** len(by_rows))
+    old = side == "old"
+    towards = [composition if old else composition.reverse() for composition in by_rows]
+    if len(by_rows) == 1:
+        finite = product_as_finite_pair(towards[0])
+        if finite is not None:
+            mixed = [(1 - rate) * q + rate * p for p, q in zip(finite.p, finite.q, strict=True)]
+            pair = FinitePair(tuple(mixed), finite.q)
+            return Composition(((pair if old else pair.reverse(), 1),))
+        direction = Direction.REMOVE if old else Direction.ADD
+        return Composition(((SampledPair(towards[0], rate, direction), 1),))
+    mixture = sampled_group(towards, rate)
+    return mixture if old else mixture.reverse()

@@ -1,0 +1,540 @@
+"""Nodes about a part, a sample or a function of the table: parallel, where, group, sample, post.
+
+Trust: kernel.
+
+Theorem (key ``where-stable``).  A condition on single records keeps or drops each record by itself,
+so a filtered table changes by no more rows than the table itself, and not at all if the changed
+rows are dropped.  A replaced record can become one that is only added or only removed.
+
+Definition.  A key is a public column.  It sends each record to the part that holds its value, or to
+none; so who belongs to a part depends on nothing but the record itself.  What is below a part sees
+its records alone.
+Theorem (key ``parallel``; McSherry 2009).  If one record is added or removed, one part changes; so
+the loss is that of the costliest part, not the sum.  It needs that
+    the parts are disjoint: a record in two parts is charged for both;
+    the key looks at one record at a time: with ranks, quantiles, chunks of equal size or clusters,
+    one record moves others from part to part, and several parts change at once;
+    the list of parts is public: parts that appear with their first record give that record away.
+With ``overlap`` r a record has up to r values of the key in all, such as a list of tags, and lies
+in the part of each; the r costliest are charged.  With ``routed`` parts records arrive over time,
+and are sent to their part after its earlier answers were seen; then the deltas of all parts add up.
+
+Definition, of keys with several values a record, such as tags, diagnoses and tickets.
+``overlap=r`` says that a record has at most r values of a key, and lies in the part of each of
+them.  It is a statement about the key, so every node on that key must make it.
+Conditions on such a key do not narrow each other: a record with the values a and b is in the part a
+of one node and in the part b of a node inside it.  No theorem here covers that, so it is refused.
+
+Theorem (key ``preprocessing``; McSherry 2009, Privacy Integrated Queries).  If a function of the
+table turns one row into at most d rows, then tables that differ by r removed and i inserted rows
+go to tables that differ by at most d r and d i; what is released of its result costs what it costs
+there.  Where no d holds, neighbors may go to tables as far apart as you like, and nothing is
+protected.
+Theorem (key ``post-processing``).  A function of the answer alone costs nothing.
+
+Definition.  A sample is drawn afresh, and kept secret: by ``rate``, where each record enters it
+with that probability, independently; or of ``size`` records out of a ``population`` whose number is
+public, all samples of that size being equally likely.  With a rate, all records of one ``unit`` may
+be drawn together: they enter the sample or stay out as one.
+Theorem (key ``poisson-sampling``).  A record that is likely not in the sample loses less: sampling
+by rate is accounted for under add/remove and replace.
+Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018).  So is a sample of fixed size,
+where records are replaced.  Where one is added or removed, the population is not public.
+What runs on one sample is one node: the sample amplifies what all of it loses together, and each
+further node draws a sample of its own.
+
+Theorem (key ``shuffling``; Feldman, McMillan and Talwar 2021).  If each of n people runs the leaf
+on their own row, and all reports are released in random order, then replacing one row loses less
+than it does in the leaf.  It needs a leaf with a finite epsilon at delta 0, and a public n.
+
+Definition (Abadi et al. 2016).  In each of ``steps`` steps every record enters the sample by itself
+with chance ``rate``.  The gradients of the sample are clipped to an L2 norm of at most C and added
+up, Gaussian noise with a standard deviation of ``sigma`` C is added, and the sum is released.  What
+the next step does may depend on all sums so far.
+
+One step moves the sum by at most C where a record is added or removed, so it is a Gaussian with mu
+= 1/sigma on a sample (key ``poisson-sampling``), and the steps compose (key ``dominating-pair``).
+The figures hold for samples that are drawn like that.  A shuffled pass over the data in batches of
+a fixed size is another mechanism, which may lose more (Chua et al. 2024).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, ClassVar, final
+
+from discreet.accounting.box import Box, checked_box
+from discreet.accounting.nodes import (
+    Leaf,
+    Node,
+    Repeat,
+    checked_flag,
+    checked_name,
+    checked_node,
+    refuse_bounded,
+)
+from discreet.accounting.values import Values, common_kind, equals, is_null
+from discreet.errors import NotComposable, OutOfRange, WrongKind
+from discreet.exact import ExactNumber, positive
+from discreet.loss import GaussianDP, PrivacyLoss, least_scale, most_repeats
+from discreet.loss.parameters import checked_count, checked_delta, checked_rate
+from discreet.units import PrivacyUnit, same_unit
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Where(Node):
+    """Release something of the records in a box.
+
+    >>> from discreet.accounting import Box, Leaf, at_least
+    >>> from discreet.loss import Pure
+    >>> print(Where(Box({"age": at_least(18)}), Leaf(Pure(epsilon=1))))
+    Where age from 18
+    └── Pure(epsilon=1)
+    """
+
+    box: Box
+    child: Node
+
+    def __init__(self, box: Box, child: Node) -> None:
+        """Take a box, and a node that sees its records alone."""
+        object.__setattr__(self, "box", checked_box(box, name="condition"))
+        node = refuse_bounded(checked_node(child), where="a condition")
+        object.__setattr__(self, "child", node)
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Where({self.box!r}, {self.child!r})"
+
+    def title(self) -> str:
+        """Say which records."""
+        return f"Where {self.box}"
+
+    def regions(self, shared: Callable[[str], bool]) -> tuple[tuple[Box, Node], ...]:  # noqa: ARG002
+        """Return what is released, about the box."""
+        return ((self.box, self.child),)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part: what to call it, which values of the key belong to it, and what is released.
+
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.loss import Pure
+    >>> Parallel("ward", {"A": Leaf(Pure(epsilon=1))}).parts[0].label
+    "'A'"
+    """
+
+    label: str
+    values: Values
+    child: Node
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Parallel(Node):
+    """Release something of each part.
+
+    >>> from discreet.accounting import Leaf, at_least, below
+    >>> from discreet.loss import Pure
+    >>> one, two = Leaf(Pure(epsilon=1)), Leaf(Pure(epsilon=2))
+    >>> print(Parallel("age", {below(18): one, at_least(18): two}))
+    Parallel by age
+    ├── below 18: Pure(epsilon=1)
+    └── from 18: Pure(epsilon=2)
+    """
+
+    key: str
+    parts: tuple[Part, ...]
+    overlap: int
+    routed: bool
+
+    def __init__(
+        self, key: str, parts: Mapping[Any, Node], *, overlap: int = 1, routed: bool = False
+    ) -> None:
+        """Take a public column, and a node for each value or set of values of it."""
+        column = _checked_key(key)
+        if not isinstance(parts, Mapping) or not parts:
+            raise WrongKind(
+                "the parts are not a mapping from values of the key to nodes, or are none; give "
+                "a dict, such as {'A': Leaf(...), 'B': Leaf(...)}."
+            )
+        checked = tuple(_part(values, child) for values, child in parts.items())
+        most = checked_count(overlap, name="overlap")
+        if most > 1 and not all(_is_single(part.values) for part in checked):
+            raise WrongKind(
+                "parts that may overlap are not single values of the key; give one part for each "
+                "value, or leave overlap at 1."
+            )
+        _refuse_overlapping([part.values for part in checked])
+        object.__setattr__(self, "key", column)
+        object.__setattr__(self, "parts", checked)
+        object.__setattr__(self, "overlap", most)
+        object.__setattr__(self, "routed", checked_flag(routed, name="routed"))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        parts = ", ".join(f"{part.values!r}: {part.child!r}" for part in self.parts)
+        overlap = f", overlap={self.overlap}" if self.overlap > 1 else ""
+        return f"Parallel({self.key!r}, {{{parts}}}{overlap}{', routed=True' * self.routed})"
+
+    def title(self) -> str:
+        """Name the key."""
+        overlap = f", up to {self.overlap} parts a record" if self.overlap > 1 else ""
+        return f"Parallel by {self.key}{overlap}{', routed' * self.routed}"
+
+    def branches(self) -> tuple[tuple[str, Node], ...]:
+        """Return what is released of each part."""
+        return tuple((part.label, part.child) for part in self.parts)
+
+    def regions(self, shared: Callable[[str], bool]) -> tuple[tuple[Box, Node], ...] | None:
+        """Return the parts, where each unit lies in one of them."""
+        if self.overlap > 1 or self.routed or not shared(self.key):
+            return None
+        return tuple((Box({self.key: part.values}), part.child) for part in self.parts)
+
+    def overlapping_key(self) -> str | None:
+        """Return the key, if a record can lie in several parts."""
+        return self.key if self.overlap > 1 else None
+
+
+def checked_column(value: object) -> str:
+    """Return the name of a column."""
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise WrongKind("a column is not named by printable text; name a column of the table.")
+    return value
+
+
+def _checked_key(key: object) -> str:
+    computed = callable(key) or isinstance(key, Iterable) or hasattr(key, "__array__")
+    if not isinstance(key, str) and (computed or hasattr(key, "loss")):
+        raise NotComposable(
+            what=f"the key is a {type(key).__name__}, so it may be computed from the table.",
+            why="with ranks, quantiles or clusters one record moves others to other parts; several "
+            "parts then change at once, and parallel composition fails (key parallel).",
+            do="name a public column; or release the boundaries privately first, as a leaf of "
+            "their own, and make the parts from that answer.",
+        )
+    return checked_column(key)
+
+
+def _part(values: object, child: object) -> Part:
+    if isinstance(values, Values):
+        chosen = values
+    else:
+        chosen = is_null() if values is None else equals(values)
+    node = refuse_bounded(checked_node(child), where=f"the part {chosen}")
+    return Part(str(chosen), chosen, node)
+
+
+def _refuse_overlapping(sets: list[Values]) -> None:
+    kind: str | None = None
+    for values in sets:
+        kind = common_kind(kind, values.kind)
+    singles = [values for values in sets if _is_single(values)]
+    others = [values for values in sets if not _is_single(values)]
+    seen: set[Values] = set()
+    for values in singles:
+        if values in seen:
+            raise _overlapping(values, values)
+        seen.add(values)
+    pairs = [(one, other) for one in singles for other in others]
+    for one, other in (*pairs, *combinations(others, 2)):
+        if not one.disjoint(other):
+            raise _overlapping(one, other)
+
+
+def _overlapping(one: Values, other: Values) -> NotComposable:
+    return NotComposable(
+        what=f"the parts {one} and {other} are not disjoint.",
+        why="a record in both would be charged for one only, and parallel composition would be "
+        "violated (key parallel).",
+        do="make the parts disjoint; or ask one after the other, which costs both only where they "
+        "meet: Where(Box({...}), ...) + Where(Box({...}), ...).",
+    )
+
+
+def _is_single(values: Values) -> bool:
+    """Whether exactly one value belongs."""
+    if not values.exact or values.null:
+        return values == is_null()
+    if values.kind == "bool":
+        return True
+    keys = [key for key, _ in values.cuts]
+    return not values.below and len(keys) == 2 and keys[0] == keys[1]
+
+
+def overlapping_keys(tree: Node, boxes: Iterable[Box]) -> dict[str, int]:
+    """Return how many values a record has of each key, where it may be more than one."""
+    inner = [node for node in tree.walk() if type(node) is not Leaf]
+    nodes = [node for node in inner if isinstance(node, Parallel)]
+    overlaps = {node.key: node.overlap for node in nodes if node.overlap > 1}
+    for node in nodes:
+        if node.key in overlaps and (node.overlap != overlaps[node.key] or node.routed):
+            raise _refusal(node.key, "nodes on it disagree, or route records to parts")
+        if node.key in overlaps and any(_uses(part.child, node.key) for part in node.parts):
+            raise _refusal(node.key, "one node on it lies in a part of another")
+    conditions = [node.box for node in inner if isinstance(node, Where)]
+    for box in (*conditions, *boxes):
+        for column, _ in box.conditions:
+            if column in overlaps:
+                raise _refusal(column, "a box sets a condition on it")
+    return overlaps
+
+
+def _uses(tree: Node, key: str) -> bool:
+    return any(isinstance(node, Parallel) and node.key == key for node in tree.walk())
+
+
+def _refusal(key: str, how: str) -> NotComposable:
+    return NotComposable(
+        what=f"records have several values of {key!r}, and {how}.",
+        why="parallel composition (key ``parallel``) counts the parts of one record; here the "
+        "count of one node says nothing about the others.",
+        do=f"give all nodes on {key!r} the same overlap, side by side, or release in sequence.",
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Group(Node):
+    """Release something of a table in which one row has become up to ``distance`` rows.
+
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.loss import Pure
+    >>> print(Group(Leaf(Pure(epsilon=1)), distance=3))
+    One row becomes up to 3
+    └── Pure(epsilon=1)
+    """
+
+    child: Node
+    distance: int | None
+
+    def __init__(self, child: Node, *, distance: float) -> None:
+        """Take a node, and how many rows one row can become: infinity where there is no bound."""
+        object.__setattr__(self, "child", checked_node(child))
+        endless = isinstance(distance, float) and distance == math.inf
+        most = None if endless else checked_count(distance, name="distance", low=0)
+        object.__setattr__(self, "distance", most)
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Group({self.child!r}, distance={_inf_or(self.distance)})"
+
+    def title(self) -> str:
+        """Say how many rows."""
+        if self.distance is None:
+            return "One row becomes any number"
+        return f"One row becomes up to {self.distance}"
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Post(Node):
+    """Release a function of the answer; it costs what the answer costs.
+
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.loss import Pure
+    >>> print(Post(Leaf(Pure(epsilon=1)), name="rounded"))
+    Post: rounded
+    └── Pure(epsilon=1)
+    """
+
+    child: Node
+    name: str
+
+    passes_rows: ClassVar[bool] = True
+
+    def __init__(self, child: Node, *, name: str = "") -> None:
+        """Take a node, and what to call the function."""
+        object.__setattr__(self, "child", checked_node(child))
+        object.__setattr__(self, "name", checked_name(name))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Post({self.child!r}{f', name={self.name!r}' if self.name else ''})"
+
+    def title(self) -> str:
+        """Name the function."""
+        return f"Post: {self.name}" if self.name else "Post"
+
+    def regions(self, shared: Callable[[str], bool]) -> tuple[tuple[Box, Node], ...]:  # noqa: ARG002
+        """Return what is processed, about whatever it is about."""
+        return ((Box.everything(), self.child),)
+
+
+def _inf_or(distance: int | None) -> str:
+    return "math.inf" if distance is None else str(distance)
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Sampled(Node):
+    """Release something of a secret sample.
+
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.mechanisms import Gaussian
+    >>> print(Sampled(Leaf(Gaussian(sigma=1)), rate=0.01))
+    Sampled at rate 1/100
+    └── Gaussian(variance=1)
+    >>> print(Sampled(Leaf(Gaussian(sigma=1)), size=10, population=1000))
+    Sampled: 10 of 1000
+    └── Gaussian(variance=1)
+    """
+
+    child: Node
+    rate: Fraction | None
+    size: int | None
+    population: int | None
+    unit: PrivacyUnit | None
+
+    def __init__(
+        self,
+        child: Node,
+        *,
+        rate: ExactNumber | float | None = None,
+        size: int | None = None,
+        population: int | None = None,
+        unit: PrivacyUnit | None = None,
+    ) -> None:
+        """Take a node and a rate, and whose records are drawn together; or size and population."""
+        fixed = size is not None and population is not None
+        if (rate is not None) == (size is not None or population is not None) or (
+            rate is None and not fixed
+        ):
+            raise WrongKind(
+                "a sample is given neither by a rate nor by a size and a population; give "
+                "rate=..., or size=... and population=..."
+            )
+        if unit is not None and (rate is None or not same_unit(unit).columns):
+            raise WrongKind(
+                "a unit is given with a sample of rows, or of fixed size; leave the unit out, or "
+                'give a rate and, say, unit=person("id").'
+            )
+        object.__setattr__(self, "child", checked_node(child))
+        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "rate", None if rate is None else checked_rate(rate))
+        taken = None if size is None else checked_count(size, name="size")
+        people = None if population is None else checked_count(population, name="population")
+        if taken is not None and people is not None and taken > people:
+            raise OutOfRange(
+                "the size of a sample is above the population; give size <= population."
+            )
+        object.__setattr__(self, "size", taken)
+        object.__setattr__(self, "population", people)
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        if self.rate is not None:
+            together = "" if self.unit is None else f", unit={self.unit!r}"
+            return f"Sampled({self.child!r}, rate={self.rate!r}{together})"
+        return f"Sampled({self.child!r}, size={self.size}, population={self.population})"
+
+    def title(self) -> str:
+        """Say how the sample is drawn."""
+        if self.rate is not None:
+            together = "" if self.unit is None else f", by {self.unit.name}"
+            return f"Sampled at rate {self.rate}{together}"
+        return f"Sampled: {self.size} of {self.population}"
+
+    def takes_whole(self, columns: Collection[str]) -> bool:
+        """Whether all rows of just this unit are drawn together."""
+        return self.unit is not None and {*columns} == {*self.unit.columns}
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Shuffled(Node):
+    """Release the reports of a population, in random order.
+
+    >>> from discreet.mechanisms import RandomizedResponse
+    >>> print(Shuffled(Leaf(RandomizedResponse(epsilon=1)), population=1000))
+    Shuffled reports of 1000
+    └── RandomizedResponse(epsilon=1, categories=(0, 1))
+    """
+
+    child: Leaf
+    population: int
+
+    def __init__(self, child: Leaf, *, population: int) -> None:
+        """Take what each person runs on their own row, and how many people there are."""
+        if not isinstance(child, Leaf):
+            raise WrongKind(
+                f"what is shuffled is a {type(child).__name__}, not a leaf; give the leaf of that "
+                "randomizer, such as Leaf(RandomizedResponse(epsilon=1))."
+            )
+        object.__setattr__(self, "child", child)
+        object.__setattr__(self, "population", checked_count(population, name="population", low=2))
+
+    def __repr__(self) -> str:
+        """Show how to make it again."""
+        return f"Shuffled({self.child!r}, population={self.population})"
+
+    def title(self) -> str:
+        """Say how many people."""
+        return f"Shuffled reports of {self.population}"
+
+
+def dp_sgd(*, rate: object, sigma: object, steps: int) -> Repeat:
+    """Return the tree of a training run, for the accountant, a budget or a ledger.
+
+    Args:
+        rate: the chance with which a record enters the sample of a step.
+        sigma: the standard deviation of the noise, over the norm to which gradients are clipped.
+        steps: how many sums are released.
+
+    >>> from discreet.accounting import account
+    >>> run = dp_sgd(rate="0.01", sigma=1, steps=1000)
+    >>> print(run)
+    1000 times
+    └── Sampled at rate 1/100
+        └── one noisy sum of clipped gradients: GaussianDP(mu=1)
+    >>> round(account(run, relation="add_remove").epsilon(delta=1e-5), 4)
+    1.8282
+    """
+    mu = 1 / positive(sigma, name="sigma")
+    one = Leaf(GaussianDP(mu=mu), name="one noisy sum of clipped gradients")
+    return Repeat(Sampled(one, rate=checked_rate(rate)), checked_count(steps, name="steps", low=0))
+
+
+def dp_sgd_sigma(*, rate: object, steps: int, epsilon: object, delta: object) -> Fraction:
+    """Return the least sigma of a training run that loses at most (epsilon, delta).
+
+    To 24 significant bits: the run with the sigma that is returned is certified, and with the next
+    smaller one of that length it is not.
+
+    >>> float(dp_sgd_sigma(rate="0.01", steps=1000, epsilon=2, delta=1e-5))
+    0.9591015577316284
+    """
+    _refuse_pure(delta)
+    count = checked_count(steps, name="steps")
+    return least_scale(
+        lambda sigma: _one_step(rate, sigma).power(count), epsilon=epsilon, delta=delta
+    )
+
+
+def dp_sgd_steps(*, rate: object, sigma: object, epsilon: object, delta: object) -> int:
+    """Return the most steps of a training run that loses at most (epsilon, delta).
+
+    >>> dp_sgd_steps(rate="0.01", sigma=1, epsilon=2, delta=1e-5)
+    1202
+    """
+    _refuse_pure(delta)
+    one = _one_step(rate, positive(sigma, name="sigma"))
+    return most_repeats(one, epsilon=epsilon, delta=delta)
+
+
+def _one_step(rate: object, sigma: Fraction) -> PrivacyLoss:
+    return GaussianDP(mu=1 / sigma).sampled(rate=checked_rate(rate))
+
+
+def _refuse_pure(delta: object) -> None:
+    if checked_delta(delta) == 0:
+        raise OutOfRange(
+            "delta is 0; give a delta above 0, far below one over the number of records."
+        )

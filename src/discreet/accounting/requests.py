@@ -1,0 +1,274 @@
+"""Requests: what is asked, of which records, and what it costs.
+
+Trust: kernel.  A price that is taken for another one is too low for somebody.
+
+Definition.  A request is a tree that was fixed before it is asked, so that it is one request with
+one price, worked out tightly (key ``general-composition``).  Its scope is a box outside which no
+record is looked at.  If the tree starts with a condition, or with parallel parts such that all
+rows of a unit lie in the same part, each part is charged in its own box.
+A loss that is given by itself is one for the unit of the filter; a mechanism given by itself is
+run on rows, at distance 1 for each.  Both count as certified for added and removed records.
+
+The price of a request is a function of what is asked, its scope, the delta that is spent on it, the
+currency, and for whom it is: of nothing that was charged or priced before, and not of the limits.
+So prices are kept by these, the least recently used ones are forgotten first, and all filters of
+one unit share them.  A loss is brought into one order before it is converted.
+
+A sequence of releases loses no more than the product of what they lose (key ``dominating-pair``).
+If a tree has nothing but leaves, sequences and repeats, and no leaf has alternatives or loses
+other than its reverse, that product is what :mod:`discreet.accounting.fold` finds, pair by pair,
+since no change is worse than another: it is worked out here in less time, without the accountant.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final, final
+
+from discreet import accounting  # its door loads the accountant, which no single leaf needs
+from discreet.accounting.balances import ChargedBox, PriceBasis
+from discreet.accounting.box import Box, Contribution, checked_box
+from discreet.accounting.currencies import Amounts, Currency, price_in_currency
+from discreet.accounting.nodes import Leaf, Node, Repeat, Sequential
+from discreet.errors import NotComposable, WrongKind
+from discreet.loss import PrivacyLoss
+from discreet.loss.composition import Composition
+from discreet.loss.pair import Pair
+from discreet.loss.parameters import checked_delta
+from discreet.loss.profile import Profile
+from discreet.mechanisms import Mechanism
+from discreet.units import PrivacyUnit, Relation, same_unit
+
+_EVERYTHING: Final = Box.everything()
+_KEPT: Final = 1024
+"""Prices."""
+
+
+def leaf_product(tree: Node, unit: PrivacyUnit) -> Profile | None:
+    """Return what a unit loses when it comes or goes, if no change is worse than another."""
+    if unit.relation is not Relation.ADD_REMOVE:
+        return None
+    pairs: list[tuple[Pair, int]] = []
+    for leaf, times in _leaves(tree):
+        once = None if leaf is None else _single(leaf, unit)
+        if once is None:
+            return None
+        for pair, count in once.pairs:
+            if pair.infinity().low >= 1:  # nothing is protected
+                return None
+            pairs.append((pair, times * count))
+    if not pairs:
+        return None
+    both = (Composition(tuple(pairs)),)
+    return Profile(remove=both, add=both, indivisible=True)  # of parts unknown
+
+
+def _leaves(node: Node, times: int = 1) -> Iterator[tuple[Leaf | None, int]]:
+    """Yield leaves with counts, in order; None for any other node."""
+    match node:
+        case Leaf():
+            yield node, times
+        case Sequential(children=children):
+            for child in children:
+                yield from _leaves(child, times)
+        case Repeat(child=child, count=count):
+            if count:
+                yield from _leaves(child, times * count)
+        case _:
+            yield None, times
+
+
+def _single(leaf: Leaf, unit: PrivacyUnit) -> Composition | None:
+    """Return the pairs of a leaf for one unit, if they are the same both ways."""
+    known = leaf.takes_whole(unit.columns) if unit.columns else leaf.unit is None
+    if not known or leaf.common_domain:
+        return None
+    loss = leaf.price(1, 0, wanted=Relation.ADD_REMOVE)
+    profile = loss if isinstance(loss, Profile) else None
+    if profile is None or profile.remove is not profile.add or len(profile.remove) > 1:
+        return None
+    return None if profile.remove[0].renyi is not None else profile.remove[0]
+
+
+Priceable = Node | PrivacyLoss | Mechanism[Any, Any]
+"""What can be asked for: a tree, a loss, or a mechanism."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RequestPart:
+    """What is released of the units in a box.
+
+    Unless it ``sees_every_unit``, some of them may have no row that it looks at; of two units in
+    the box it may then see one alone.
+    """
+
+    box: Box
+    node: Node
+    sees_every_unit: bool = True
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _price_of(node: Node, unit: PrivacyUnit, contribution: Contribution | None) -> PrivacyLoss:
+    product = leaf_product(node, unit)
+    if product is not None:
+        return product
+    return accounting.account(node, unit=unit, contribution=contribution).loss
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestPricer:
+    """For whom requests are priced: a unit, what its rows share, and how many there can be."""
+
+    unit: PrivacyUnit
+    constant: tuple[str, ...] = ()
+    contribution: Contribution | None = None
+
+    def __post_init__(self) -> None:
+        """Check the unit, and name each column once."""
+        object.__setattr__(self, "constant", tuple(dict.fromkeys(self.constant)))
+        same_unit(self.unit)
+
+    def sharing(self, columns: Iterable[str]) -> RequestPricer:
+        """Return a pricer that knows more columns in which all rows of a unit agree."""
+        return replace(self, constant=(*self.constant, *columns))
+
+    def pieces(
+        self, what: Priceable, currency: Currency, *, scope: Box | None = None, delta: object = None
+    ) -> tuple[ChargedBox, ...]:
+        """Return the disjoint boxes that a request is about, and what each costs.
+
+        Args:
+            what: a tree, a mechanism or a loss.
+            currency: what is counted.
+            scope: the records that it can depend on; all, unless given.
+            delta: what to spend on events outside which the loss is smaller, or has a price.
+        """
+        box = _EVERYTHING if scope is None else checked_box(scope, name="scope")
+        chance = None if delta is None else checked_delta(delta)
+        return _pieces(self, self.node(what), currency, box, chance)
+
+    def node(self, what: Priceable) -> Node:
+        """Return the tree of a request."""
+        match what:
+            case Node():
+                return what
+            case Mechanism():
+                return Leaf(what)
+            case PrivacyLoss():
+                local = self.unit.relation is Relation.LOCAL
+                return Leaf(what, unit=self._with(Relation.LOCAL if local else Relation.ADD_REMOVE))
+            case _:
+                raise WrongKind(
+                    f"a {type(what).__name__} is not something that can be charged; give a tree "
+                    "of accounting, such as Leaf(Laplace(scale=2)), or a loss."
+                )
+
+    def parts(self, node: Node, scope: Box) -> list[RequestPart]:
+        """Return what is released of disjoint boxes of units; other units are free."""
+        if any(isinstance(leaf, Leaf) and leaf.common_domain for leaf in node.walk()):
+            return [RequestPart(Box.everything(), node)]  # its price is about two records at once
+        several = {each.overlapping_key() for each in node.walk()} - {None}
+        if several:  # also refuses what is not covered: parts are priced one by one below
+            from discreet.accounting.parts_and_samples import overlapping_keys  # noqa: PLC0415  rare
+
+            overlapping_keys(node, [])
+        parts = []
+        for box, part in self._parts(node, scope):
+            single = {name: values for name, values in box.conditions if name not in several}
+            units = (box if box.empty else Box(single)).for_unit(self.unit, self.constant)
+            sees_every_unit = units.exact and len(single) == len(box.conditions)
+            parts.append(RequestPart(units.region, part, sees_every_unit=sees_every_unit))
+        return [portion for portion in parts if not portion.box.empty]
+
+    def _parts(self, node: Node, scope: Box) -> Iterator[tuple[Box, Node]]:
+        below = node.regions(self._shared)
+        if below is None:
+            yield scope, node
+            return
+        for box, child in below:
+            yield from self._parts(child, scope & box)
+
+    def one_sided(self, node: Node) -> PrivacyLoss:
+        """Return the loss where one unit is added or removed."""
+        placed = self.unit.relation is Relation.REPLACE_NULL
+        return self._loss(node, Relation.REPLACE_NULL if placed else Relation.ADD_REMOVE)
+
+    def two_sided(self, node: Node) -> PrivacyLoss:
+        """Return the loss where one unit is replaced by another that the request can see too."""
+        local = self.unit.relation is Relation.LOCAL
+        return self._loss(node, Relation.LOCAL if local else Relation.REPLACE)
+
+    def loss(self, node: Node) -> PrivacyLoss:
+        """Return the loss for the unit and its relation, where all units are looked at."""
+        if not self.unit.relation.adds:
+            return self.two_sided(node)
+        one = self.one_sided(node)
+        return one.join(self.two_sided(node)) if self.unit.relation.replaces else one
+
+    def _loss(self, node: Node, relation: Relation) -> PrivacyLoss:
+        if isinstance(node, Leaf) and self._certified(node):
+            inserted = int(relation.replaces)
+            return node.price(1, inserted, wanted=relation)
+        self._refuse_uncounted(node)
+        return _price_of(node, self._with(relation), self.contribution)
+
+    def _with(self, relation: Relation) -> PrivacyUnit:
+        return PrivacyUnit(name=self.unit.name, columns=self.unit.columns, relation=relation)
+
+    def _certified(self, leaf: Leaf) -> bool:
+        """Whether a leaf is known for just this unit."""
+        return {*self.unit.columns} == {*(leaf.unit.columns if leaf.unit else ())}
+
+    def _shared(self, column: str) -> bool:
+        """Whether all rows of a unit have the same value in a column."""
+        return not self.unit.columns or column in {*self.unit.columns, *self.constant}
+
+    def _refuse_uncounted(self, node: Node) -> None:
+        """Refuse trees whose price depends on how many rows a unit has, if that is not known."""
+        if not self.unit.columns or self.contribution is not None:
+            return
+        if all(below.takes_whole(self.unit.columns) for below in node.walk()):
+            return
+        raise NotComposable(
+            what=f"how many rows belong to one {self.unit.name} is not known.",
+            why="the request looks at rows, and all those of one unit count together.",
+            do="give contribution=Contribution(rows=...), or leaves that are known for the unit: "
+            f"Leaf(..., unit={self.unit.name}(...)).",
+        )
+
+
+@functools.lru_cache(_KEPT)
+def _pieces(
+    pricer: RequestPricer, node: Node, currency: Currency, scope: Box, delta: Fraction | None
+) -> tuple[ChargedBox, ...]:
+    terms = PriceBasis(currency, pricer.unit)
+    pieces = []
+    for part in pricer.parts(node, scope):
+        both = part.sees_every_unit and pricer.unit.relation is not Relation.EITHER
+        only_two = both and part.box == _EVERYTHING
+        one, two = _prices(pricer, part.node, currency, delta, only_two)
+        larger = tuple(map(max, zip(one, two, strict=True)))
+        pieces.append(ChargedBox(part.box, one, two if both else larger, terms))
+    return tuple(pieces)
+
+
+@functools.lru_cache(_KEPT)
+def _prices(
+    pricer: RequestPricer,
+    node: Node,
+    currency: Currency,
+    delta: Fraction | None,
+    only_two: bool,  # noqa: FBT001  (part of a key)
+) -> tuple[Amounts, Amounts]:
+    """Return the price where one unit is added or removed, and where one is replaced."""
+    if not pricer.unit.relation.replaces:
+        price = price_in_currency(currency, pricer.one_sided(node), delta)
+        return price, price
+    two = price_in_currency(currency, pricer.two_sided(node), delta)
+    one = two if only_two else price_in_currency(currency, pricer.one_sided(node), delta)
+    return one, two

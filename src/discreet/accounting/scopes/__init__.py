@@ -1,4 +1,0 @@
-"""Scopes: which records a request can depend on, as boxes of values.
-
-Trust: public.
-"""

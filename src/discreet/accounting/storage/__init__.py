@@ -1,4 +1,0 @@
-"""Storage: trees, losses and mechanisms as JSON, and back.
-
-Trust: public.
-"""

@@ -1,4 +1,0 @@
-"""Worst case: the neighbors for which a tree loses most, and its price.
-
-Trust: public.
-"""

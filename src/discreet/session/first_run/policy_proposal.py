@@ -1,0 +1,440 @@
+"""Tables that have no policy yet: what is proposed of them, and what their owner decides.
+
+Trust: kernel.  What comes from rows is shown to the owner alone, and is written only if the owner
+accepts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from discreet import session as sessions
+from discreet.errors import BadPolicy, UnknownName
+from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
+from discreet.query.relations import folded
+from discreet.query.types import Type
+from discreet.requests.table_schema import ColumnFacts, Link, PublicSize, TableFacts
+from discreet.session.first_run.column_lines import range_of, read_line
+from discreet.session.first_run.column_notes import notes_of
+from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
+from discreet.session.first_run.policy_questionnaire import (
+    LOOKED,
+    ROW,
+    Answers,
+    facts_from,
+    known,
+    looks_like_a_name,
+    policy_of,
+    says_something,
+    types_said,
+    unit_said,
+)
+from discreet.session.opening_arguments import named_sources, unit_of
+from discreet.session.schemas import schema_of
+from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
+    import pyarrow as pa
+
+    from discreet.requests.csv_format import CsvFormat
+    from discreet.requests.table_schema import Schema
+    from discreet.session import FirstLook, Proposals, UnitGuess
+
+
+@final
+class NewTable:
+    """One table as it is found, and what is declared of it so far."""
+
+    def __init__(self, name: str, source: object, answers: Answers, *, owner: bool) -> None:
+        """Look at the columns; as the owner, also at how their cells can be read."""
+        self.name, self.source, self.owner = name, source, owner
+        self.look: FirstLook = sessions.first_look({name: source}, csv=answers.csv, owner=owner)
+        self.found = self.look
+        self.answers = answers
+        self.unit: tuple[str, ...] = ()
+        self.link: Link | None = None
+        self.pointed: tuple[str, ...] = ()  # the columns that links of other tables point to
+        self.public = False
+        self.proposals: Proposals | None = None
+        self.facts: list[ColumnFacts] = []
+        self.key: tuple[str, ...] = ()
+        self.size: PublicSize | None = None
+
+    @cached_property
+    def form(self) -> CsvFormat | None:
+        """How the file seems to be written, if that is not as usual; for the owner."""
+        if not self.owner or not self.look.shares or self.answers.csv is not None:
+            return None
+        return sessions.csv_form(self.look, {self.name: self.source})
+
+    def take_form(self) -> None:
+        """Read the cells as the file seems to be written."""
+        if self.form is not None:
+            self.answers = replace(self.answers, csv=self.form)
+            source = {self.name: self.source}
+            self.look = self.found = sessions.first_look(source, csv=self.form, owner=True)
+
+    def forget_rows(self) -> None:
+        """Propose nothing that comes from the rows; ``found`` still says what was seen of them."""
+        self.look, self.owner = replace(self.look, shares=None), False
+
+    @cached_property
+    def guesses(self) -> tuple[UnitGuess, ...]:
+        """The columns that look like names of people."""
+        if self.owner:
+            return sessions.unit_guesses(self.look, {self.name: self.source})
+        return tuple(
+            sessions.UnitGuess(name) for name in self.look.columns if looks_like_a_name(name)
+        )
+
+    def own_name(self, column: str) -> str | None:
+        """Return the name of a column in this table, if it is there."""
+        wanted = folded(column.strip())
+        return next((name for name in self.look.columns if folded(name) == wanted), None)
+
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """The columns that name people here, or that point to a row of one."""
+        return self.unit if self.link is None else (self.link.column,)
+
+    def declare(self, people: pa.Table | None) -> None:
+        """Propose what to declare; without an owner from what was said and from names alone.
+
+        Args:
+            people: whom each value of the link belongs to, if the table has one.
+        """
+        answers = replace(self.answers, **_about(self.answers, self.look.columns))
+        kept = (*self.naming, *self.pointed)
+        if self.owner and not self.public:
+            self.proposals = sessions.propose_columns(
+                self.look,
+                {self.name: self.source},
+                unit=self.naming,
+                types={
+                    **types_said(answers, self.look),
+                    **{name: kind for name in kept if (kind := self.look.columns[name])},
+                },
+                people=people,
+            )
+            self.key = self.proposals.key
+            self.size = self.proposals.size
+        self.facts = list(facts_from(answers, self.look, self.proposals, kept))
+
+    def table(self) -> TableFacts:
+        """Return what is declared of the table."""
+        return TableFacts(
+            name=self.name,
+            columns=tuple(each for each in self.facts if says_something(each, self.look)),
+            public=self.public,
+            unit=self.unit,
+            link=self.link,
+            csv=self.answers.csv,
+            key=self.key,
+            size=self.size,
+        )
+
+    def listed(self) -> list[ColumnFacts]:
+        """Return the columns of which something is declared: not those that name people."""
+        return [each for each in self.facts if each.name not in {*self.naming, *self.pointed}]
+
+    def notes(self, facts: ColumnFacts) -> str:
+        """Say what the owner should see of a column."""
+        return "; ".join(notes_of(self.proposals, facts))
+
+
+@final
+class PolicyProposal:
+    """What may be declared of some tables, proposed for their owner to accept or to change.
+
+    NOT private if the owner looks at the rows.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [20 + at % 50 for at in range(500)], "sex": ["f", "m"] * 250})
+    >>> made = PolicyProposal({"people": people})
+    >>> made.protect("row")
+    >>> made.change("age", "0..100")
+    >>> print(made)
+    NOT PRIVATE: for the owner of the data only.
+    people: about 500 rows
+      age  integer  0..100  no NULL
+      sex  text     f, m    no NULL
+    >>> made.policy.tables[0].size.people
+    500
+    """
+
+    def __init__(
+        self,
+        source: object,
+        answers: Answers | None = None,
+        *,
+        name: str | None = None,
+        owner: bool = True,
+    ) -> None:
+        """Look at the columns of all tables; as the owner, also at their cells."""
+        said = Answers() if answers is None else answers
+        self.answers, self.owner = said, owner
+        named = named_sources(source, name, [])
+        self.tables = [NewTable(each, where, said, owner=owner) for each, where in named.items()]
+        for column in (*said.bounds, *said.categories, *said.types, *said.constant):
+            known(column, self.columns)
+
+    @property
+    def columns(self) -> dict[str, Type | None]:
+        """All columns, by their names."""
+        return {name: kind for table in self.tables for name, kind in table.look.columns.items()}
+
+    def unit_guesses(self) -> list[UnitGuess]:
+        """Return the columns that may name people, the best first: all tables have or reach it."""
+        found: dict[str, list[UnitGuess]] = {}
+        for table in self.tables:
+            for guess in table.guesses:
+                found.setdefault(folded(guess.column), []).append(guess)
+        ranks: dict[str, Any] = {
+            name: (
+                len(self._placed((same[0].column,))),
+                min(each.repeats or 0 for each in same),
+                len(same),
+            )
+            for name, same in found.items()
+        }
+        if len(self.tables) == 1:
+            return [same[0] for same in found.values()]
+        return [found[name][0] for name in sorted(ranks, key=ranks.__getitem__, reverse=True)]
+
+    def protect(self, said: str, public: Sequence[str] = ()) -> None:
+        """Decide who is protected, and propose what to declare of all columns.
+
+        A table without the columns of the unit points to one that has them, by a column of the same
+        name, or it is public.
+
+        Args:
+            said: the columns that name a person, with commas, or ``row``.
+            public: the tables that anybody may see.
+        """
+        self.answers = replace(self.answers, unit=said)
+        names = unit_said(said, self.columns).columns
+        placed = self._placed(names)
+        for table in self.tables:
+            table.public = table.name in public
+            place = placed.get(table.name, ())
+            table.unit = () if table.public or isinstance(place, Link) else place
+            table.link = place if isinstance(place, Link) and not table.public else None
+            if names and not table.public and table.name not in placed:
+                raise unclear_table(table.name, said)
+        links = [each.link for each in self.tables if each.link is not None]
+        for table in self.tables:
+            table.pointed = tuple({link.key for link in links if link.parent == table.name})
+            table.declare(None if table.link is None else self._people(table.link))
+            if table.public:
+                shared = [name for name in table.look.columns if self._is_shared(table, name)]
+                table.key = tuple(shared[:1])
+
+    def unclear(self, said: str) -> list[str]:
+        """Return the tables that neither name a person nor point to a table that does."""
+        names = unit_said(said, self.columns).columns
+        placed = self._placed(names)
+        return [each.name for each in self.tables if names and each.name not in placed]
+
+    def _placed(self, names: Sequence[str]) -> dict[str, tuple[str, ...] | Link]:
+        """Return how each table finds its people: by columns of its own, or by a link."""
+        placed: dict[str, tuple[str, ...] | Link] = {}
+        for table in self.tables:
+            own = tuple(filter(None, map(table.own_name, names)))
+            if names and len(own) == len(names):
+                placed[table.name] = own
+        grown = True
+        while grown:
+            grown = False
+            for table in self.tables:
+                if table.name not in placed and (link := self._link(table, placed)) is not None:
+                    placed[table.name], grown = link, True
+        return placed
+
+    def _link(self, table: NewTable, placed: Mapping[str, object]) -> Link | None:
+        for parent in self.tables:
+            if parent.name not in placed:
+                continue
+            for guess in parent.guesses:
+                column = table.own_name(guess.column)
+                if column is not None and guess.repeats in {None, 1}:
+                    return Link(column=column, parent=parent.name, key=guess.column)
+        return None
+
+    def _people(self, link: Link) -> pa.Table:
+        parent = next(each for each in self.tables if each.name == link.parent)
+        return sessions.people_by_key(
+            parent.look,
+            {parent.name: parent.source},
+            link.key,
+            unit=parent.naming,
+            people=None if parent.link is None else self._people(parent.link),
+        )
+
+    def _is_shared(self, table: NewTable, column: str) -> bool:
+        others = [each for each in self.tables if each is not table]
+        return any(each.own_name(column) is not None for each in others)
+
+    def change(self, column: str, line: str, *, table: str | None = None) -> None:
+        """Change what is declared of a column, such as ``integer 0..110, no NULL`` or ``A, B``."""
+        for each in self.tables:
+            if table not in {None, each.name}:
+                continue
+            for place, facts in enumerate(each.facts):
+                if folded(facts.name) == folded(column):
+                    changed = read_line(line, facts)
+                    self._check(each, changed)
+                    each.facts[place] = changed
+                    return
+        raise UnknownName(
+            what=f"there is no column {column}.",
+            why="only what is there can be declared.",
+            do=f"use one of: {', '.join(self.columns)}.",
+        )
+
+    def _check(self, table: NewTable, facts: ColumnFacts) -> None:
+        unit = PrivacyUnit(name="person", columns=table.naming)
+        alone = TableFacts(name=table.name, columns=(facts,), unit=table.naming)
+        rules = read_policy(Policy(unit=unit, tables=(alone,)).written())
+        self._schema(rules, [table])
+
+    @staticmethod
+    def _schema(rules: Policy, tables: Sequence[NewTable]) -> Schema:
+        columns = {each.name: each.look.columns for each in tables}
+        stored = {each.name: each.look.stored for each in tables}
+        return schema_of(rules, unit_of(None, rules), columns, stored)
+
+    def made(
+        self, session: SessionSettings | None = None, *, accepted: str = LOOKED
+    ) -> tuple[Policy, Schema]:
+        """Return the policy as it is read again, and its schema: it can be followed, and fits."""
+        limits = {
+            each.name: (each.proposals.max_rows, each.proposals.max_groups)
+            for each in self.tables
+            if each.proposals is not None
+        }
+        policy = policy_of(
+            self.answers,
+            [each.table() for each in self.tables],
+            session=session or SessionSettings(),
+            limits=limits or None,
+            accepted=accepted if limits else None,
+        )
+        rules = read_policy(policy.written())
+        return rules, self._schema(rules, self.tables)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that this makes."""
+        return self.made()[0]
+
+    def write(self, path: str | Path, *, data: str | Mapping[str, str], ledger: str) -> Policy:
+        """Make the ledger, and write the policy with its id; say that the owner has looked.
+
+        Args:
+            path: where to write; nothing may be there yet.
+            data: where the data is, as seen from the policy.
+            ledger: where the ledger is made, as seen from the policy.
+        """
+        refuse_overwriting(Path(path))
+        rules, _ = self.made(SessionSettings(data=data, ledger=ledger))
+        rules = with_ledger(rules, ledger, Path(path))
+        write_policy(Path(path), rules)
+        return rules
+
+    def _rows(self, table: NewTable) -> Iterator[tuple[str, str, str, str]]:
+        for facts in table.listed():
+            kind = facts.type.value.lower()
+            yield facts.name, kind, range_of(facts), table.notes(facts)
+
+    def _titles(self) -> Iterator[tuple[str, NewTable]]:
+        for table in self.tables:
+            about = "" if table.size is None else f": about {table.size.rows:,} rows"
+            yield f"{table.name}{' (public)' if table.public else ''}{about}", table
+
+    def __repr__(self) -> str:
+        """Say that there is a proposal, and show nothing of it: logs keep what is shown."""
+        return "<proposals for a policy: not private; print it to read it>"
+
+    def __str__(self) -> str:
+        """Show a line for each column."""
+        lines = ["NOT PRIVATE: for the owner of the data only."] if self.owner else []
+        for title, table in self._titles():
+            lines.append(title)
+            rows = list(self._rows(table))
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            for row in rows:
+                cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+                lines.append(f"  {'  '.join(cells).rstrip()}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        parts = ["<p><b>NOT PRIVATE: for the owner of the data only.</b></p>"] if self.owner else []
+        for title, table in self._titles():
+            body = "".join(
+                f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+                for row in self._rows(table)
+            )
+            parts.append(f"<p>{escape(title)}</p><table><tbody>{body}</tbody></table>")
+        return f"<div>{''.join(parts)}</div>"
+
+
+def propose(
+    source: object,
+    *,
+    unit: str | Sequence[str] | None = None,
+    public: Sequence[str] = (),
+    **said: Any,
+) -> PolicyProposal:
+    """Look at all rows, as their owner, and propose a policy.  NOT private.
+
+    Print the proposals, ``change`` lines, and ``write`` the policy, or open it with ``.policy``.
+
+    Args:
+        source: what ``open`` takes; a mapping from names to sources for several tables.
+        unit: the column that names a person, or "row"; the most likely one unless given.
+        public: the tables that anybody may see.
+        said: epsilon, delta, max_rows, max_groups and analysts, as texts; bounds, categories and
+            types by the names of columns; csv, how the files are written.
+
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"patient": [at % 300 for at in range(900)], "cost": [5, 7, 9] * 300})
+    >>> propose({"visits": visits}).policy.unit.columns
+    ('patient',)
+    """
+    proposal = PolicyProposal(source, Answers(**said))
+    for table in proposal.tables:
+        table.take_form()
+    if unit is None:
+        guesses = proposal.unit_guesses()
+        unit = guesses[0].column if guesses else ROW
+    proposal.protect(unit if isinstance(unit, str) else ",".join(unit), public)
+    return proposal
+
+
+def unclear_table(name: str, unit: str) -> BadPolicy:
+    """Return the refusal of a table that says nothing of people."""
+    return BadPolicy(
+        what=f"{name} has no column {unit}, and no column in common with a table that has one.",
+        why="each row belongs to a person, unless anybody may see the table.",
+        do="say that it is public, or leave it out.",
+    )
+
+
+def _about(answers: Answers, columns: Mapping[str, object]) -> dict[str, Any]:
+    """Return what was said of the columns of one table."""
+    there = {folded(name) for name in columns}
+    return {
+        name: {each: value for each, value in said.items() if folded(each.strip()) in there}
+        if isinstance(said, Mapping)
+        else tuple(each for each in said if folded(each.strip()) in there)
+        for name in ("bounds", "categories", "types", "constant")
+        for said in (getattr(answers, name),)
+    }
+
+
+__all__ = ["NewTable", "PolicyProposal", "propose", "unclear_table"]
