@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 
 from discreet.loss import ZeroConcentrated
 from discreet.noise import KeyedEntropy
-from discreet.synthetic.dual_query.conjunctions import Conjunctions, random_conjunctions
-from discreet.synthetic.dual_query.game import play
+from discreet.synthetic.dual_query.conjunctions import (
+    Conjunctions,
+    count_conjunctions,
+    random_conjunctions,
+)
 from discreet.synthetic.dual_query.oracle import LocalSearch
-from discreet.synthetic.dual_query.query_counts import count_conjunctions
-from discreet.synthetic.dual_query.settings import DualQuerySettings, default_settings
-from discreet.synthetic.inference.values import CodedDomain
+from discreet.synthetic.dual_query.settings import DualQuerySettings, default_settings, play
+from discreet.synthetic.inference.inference import CodedDomain
 
 QUERIES: Final = 500_000
 PEOPLE: Final = 30_162

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from discreet.charts import Axis, Chart
 from discreet.noise import KeyedEntropy
-from discreet.synthetic.dual_query.conjunctions import Conjunctions
-from discreet.synthetic.dual_query.game import play
+from discreet.synthetic.dual_query.conjunctions import Conjunctions, count_conjunctions
 from discreet.synthetic.dual_query.oracle import LocalSearch
-from discreet.synthetic.dual_query.query_counts import count_conjunctions
-from discreet.synthetic.dual_query.settings import DualQuerySettings
-from discreet.synthetic.inference.values import CodedDomain
+from discreet.synthetic.dual_query.settings import DualQuerySettings, play
+from discreet.synthetic.inference.inference import CodedDomain
 
 KINDS = (((1, 1, 0, 1), 400), ((0, 0, 1, 0), 350), ((1, 0, 0, 0), 150), ((0, 1, 0, 1), 100))
 PUBLISHED = {0.25: 0.469, 0.5: 0.293, 0.75: 0.251, 1: 0.223, 2: 0.156, 3: 0.133, 4: 0.114, 5: 0.101}

@@ -10,8 +10,7 @@ _TOKENS: Final = "discreet/service/credentials.py"
 _CALLER: Final = "discreet/service/roles.py"
 _LOGINS: Final = "discreet/service/credentials.py"
 _RAISES: Final = "discreet/service/budgets.py"
-_FORM: Final = "discreet/service/question_form.py"
-_CODEC: Final = "discreet/service/value_codec.py"
+_FORM: Final = "discreet/documents/question.py"
 _CLASSES: Final = "discreet/service/workers/jobs.py"
 _JOBS: Final = "discreet/service/workers/jobs.py"
 _KEPT: Final = "tests/service/test_kept_state.py"
@@ -147,8 +146,8 @@ MUTANTS: Final = (
     Mutant(
         name="a further draw is one of another question",
         file=_FORM,
-        old="    if any(question != first for question in more):",
-        new="    if len(more) > 1 and any(question != first for question in more):",
+        old="    if any(each.question != asked[0].question for each in asked[1:]):",
+        new="    if len(asked) > 2 and any(each.question != asked[0].question for each in asked[1:]):",
         why="An answer is averaged with one about other rows, and recorded under its name.",
         caught_by=("tests/service/test_spending.py::test_further_draws_are_of_the_same_question",),
     ),
@@ -164,20 +163,12 @@ MUTANTS: Final = (
         caught_by=(f"{_KEPT}::test_forms_that_differ_in_anything_have_other_digests",),
     ),
     Mutant(
-        name="a class is known by its name, wherever it is",
-        file=_CODEC,
-        old="(classes is not None and tag not in classes)",
-        new="(classes is not None and not name)",
-        why="A caller has the server make values of its own kernel.",
-        caught_by=(f"{_KEPT}::test_a_value_of_another_room_is_no_part_of_a_question",),
-    ),
-    Mutant(
-        name="callers send boxes and trees",
-        file=_CODEC,
-        old="    if tag in _OWN and classes is None:\n",
-        new="    if tag in _OWN:\n",
-        why="Scope and price come from whoever asks.",
-        caught_by=(f"{_KEPT}::test_a_tree_or_a_box_is_read_from_our_own_server_alone",),
+        name="a part of a question is a question",
+        file=_FORM,
+        old="    if not isinstance(found, Question):\n",
+        new="    if found is None:\n",
+        why="A caller has the server plan what no reader of questions has checked.",
+        caught_by=(f"{_KEPT}::test_a_question_is_made_of_the_classes_of_questions_alone",),
     ),
     Mutant(
         name="an answer that misses its tick is sent when it is ready",

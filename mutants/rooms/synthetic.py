@@ -6,8 +6,8 @@ from typing import Final
 
 from mutants.mutant import Mutant
 
-_MOVES: Final = "discreet/synthetic/sensitivity.py"
-_SPENDING: Final = "discreet/synthetic/spending.py"
+_MOVES: Final = "discreet/synthetic/joint.py"
+_SPENDING: Final = "discreet/synthetic/measurer.py"
 _MEASURER: Final = "discreet/synthetic/measurer.py"
 _JOINT: Final = "discreet/synthetic/joint.py"
 _BINS: Final = "discreet/synthetic/bins.py"

@@ -287,9 +287,12 @@ def test_plans_and_answers_as_json(clinic):
         "share_cut",
         "replayed",
         "private",
+        "entry",
         "receipt",
         "plan",
         "left",
+        "screen",
+        "text",
     }
     assert release["left"]["part"] == 0.75
     assert not done.stderr
@@ -379,7 +382,7 @@ def test_errors_as_json(clinic):
     error = json.loads(done.stdout)
     assert done.exit_code == 3
     assert (error["kind"], error["code"], error["name"]) == ("error", "E301", "OverBudget")
-    assert all(error[part] for part in ("what", "why", "do"))
+    assert all(error[part] for part in ("detail", "why", "do"))
     assert "OverBudget" in done.stderr
 
 

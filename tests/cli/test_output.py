@@ -84,7 +84,7 @@ def test_letters_that_an_encoding_lacks_are_escaped(clinic):
     plain = {"PYTHONIOENCODING": "ascii"}
     wrong = run_redirected(clinic, "", "plan", "SELECT ü", "--json", **plain)
     assert wrong.returncode == 4
-    assert json.loads(wrong.stdout)["what"].count("ü") == 1
+    assert json.loads(wrong.stdout)["detail"].count("ü") == 1
     assert b"Traceback" not in wrong.stderr
     done = run_redirected(clinic, "", "ask", COUNT, "--epsilon=0.25", **plain)
     assert (done.returncode, rb"\xb1" in done.stdout) == (0, True)
@@ -93,7 +93,7 @@ def test_letters_that_an_encoding_lacks_are_escaped(clinic):
 def test_json_is_ascii(clinic):
     done = run(clinic, "plan", "SELECT ü", "--json")
     assert done.stdout.isascii()
-    assert "ü" in json.loads(done.stdout)["what"]
+    assert "ü" in json.loads(done.stdout)["detail"]
 
 
 def test_a_backup_has_any_name_that_a_file_can_have(clinic):

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.cli.ask_commands import plan_json
+from discreet.documents import PlanDocument
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.requests.table_schema import Schema
 from discreet.units import row
@@ -69,9 +69,9 @@ def test_rows_without_a_unit_are_mentioned_where_there_may_be_some():
     bills = "SELECT COUNT(*) AS n FROM bills"
     assert unnamed(bills, schema=named(nullable=False)) == [UNNAMED]  # a link may lead nowhere
     assert "leaves out rows whose patient is missing (NULL)" in planned(count).details
-    assert {"kind": "unnamed", "limit": None, "words": UNNAMED} in plan_json(planned(count))[
-        "truncations"
-    ]
+    assert {"kind": "unnamed", "limit": None, "words": UNNAMED} in PlanDocument.of(
+        planned(count)
+    ).written()["truncations"]
 
 
 def test_no_limit_is_blamed_for_rows_without_a_unit():
@@ -196,7 +196,7 @@ def test_sums_have_one_meaning_and_one_price():
 
 def test_it_is_part_of_the_json_and_of_the_html():
     plan = planned("SELECT AVG(cost) AS m FROM visits")
-    found = json.loads(json.dumps(plan_json(plan)))["truncations"]
+    found = json.loads(json.dumps(PlanDocument.of(plan).written()))["truncations"]
     assert [each["kind"] for each in found] == ["rows", "bounds", "unnamed"]
     assert found[0]["limit"] == 3
     assert COSTS in plan._repr_html_()

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.documents.question import read_tree
 from discreet.errors import DiscreetError, NotAllowed
-from discreet.service.value_codec import read_value
 from tests.session.clinic import opened
 
 LEAST = "0.001"
@@ -18,7 +18,7 @@ LEAST = "0.001"
 def test_a_fraction_on_the_wire_is_short_digits(text):
     begun = time.process_time()
     with pytest.raises(DiscreetError):
-        read_value({"format": 1, "value": ["/", text]})
+        read_tree({"format": 1, "value": ["/", text]})
     assert time.process_time() - begun < 1
 
 

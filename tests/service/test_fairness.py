@@ -109,3 +109,53 @@ def test_what_nobody_waits_for_is_not_worked_on(tmp_path):
             os.kill(worker, signal.SIGCONT)
             assert first.result().status_code == 200
         assert not server.counter._jobs[number].charged
+
+
+PUBLIC = """
+[tables.wards]
+public = true
+[tables.wards.columns]
+ward = { type = "text" }
+beds = { type = "integer" }
+"""
+CROSSED = ", ".join(f"wards AS w{number}" for number in range(16))
+EQUAL = " ".join(f"JOIN wards AS w{number} ON w{number}.beds = w0.beds" for number in range(1, 16))
+
+
+@pytest.mark.parametrize("joined", [CROSSED, f"wards AS w0 {EQUAL}"])
+def test_public_tables_that_are_joined_often_are_refused_by_their_sizes(tmp_path, joined):
+    """190 bytes that took 22 seconds of planning, which costs nothing."""
+    rows = "".join(f"{letter},1\n" for letter in "ABCDEFGH")
+    (tmp_path / "wards.csv").write_text(f"ward,beds\n{rows}")
+    site = served.SITE.replace('visits.parquet" }', 'visits.parquet", wards = "wards.csv" }')
+    served.written(tmp_path, policy=served.POLICY + PUBLIC, site=site)
+    with served.serving(tmp_path, workers=1) as server:
+        ana = server.client("ana")
+        assert ana.post(DRY, json=QUERY).status_code == 200
+        worker = server.counter.workers("clinic")
+        asked = {"question": f"SELECT COUNT(*) AS n FROM {joined}", "epsilon": "0.5"}  # noqa: S608
+        refused = ana.post(DRY, json=asked)
+        assert refused.status_code == 422
+        assert "product of their sizes" in refused.json()["why"]
+        assert server.counter.workers("clinic") == worker  # nothing had to be killed
+
+
+def test_groups_that_with_releases_can_be_asked_behind_a_server(tmp_path):
+    question = (
+        "WITH k AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 10, delta = 1e-7) ward "
+        "FROM visits GROUP BY ward) "
+        "SELECT ward, COUNT(*) AS n FROM visits WHERE ward IN (SELECT ward FROM k) GROUP BY ward"
+    )
+    policy = served.POLICY.replace('epsilon = "2000"', 'epsilon = "2000"\ndelta = "1e-6"')
+    policy = policy.replace('max_epsilon_per_question = "1"\n', "")
+    policy = policy.replace('categories = ["A", "B", "C"]\n', "")
+    with served.serving(tmp_path, policy=policy, workers=1) as server:
+        ana = server.client("ana")
+        asked = {"question": question, "epsilon": "0.5"}
+        dry = ana.post(DRY, json=asked)
+        assert (dry.status_code, dry.json()["name"]) == (422, "WrongKind")  # a plan spends nothing
+        answer = ana.post(PATH, json={**asked, "confirm": True})
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["released_by"]
+        assert ana.post(PATH, json=asked).json()["replayed"]
+        assert ana.post(DRY, json=asked).json()["standing"]["answered"]

@@ -1,25 +1,20 @@
 """People, links, tokens and requests as they are kept, without a server: each opens one door."""
 
-import json
 import time
 from types import SimpleNamespace
 
 import pytest
 
-from discreet.accounting import Box
+from discreet.documents import QuestionDocument
 from discreet.errors import NotAllowed, OutOfRange, TryAgain, WrongKind
-from discreet.query.expressions import Column
 from discreet.service import directory as passwords
 from discreet.service.budgets import Raises
 from discreet.service.credentials import Logins, Tokens
 from discreet.service.directory import Directory, PasswordFile
-from discreet.service.question_form import QuestionForm
 from discreet.service.roles import Caller, Grant, Permission, Role, check_grants
 from discreet.service.security_log import SecurityLog
 from discreet.service.site import Site
 from discreet.service.state import StateStore
-from discreet.service.value_codec import QUESTION_CLASSES, read_value, written_value
-from discreet.units.unit import Relation
 
 PASSWORD = "a long enough password"  # noqa: S105
 
@@ -169,55 +164,30 @@ def test_one_decision_is_made_about_a_request(kept):
 # --- what travels -------------------------------------------------------------------------------
 
 
-def sent(value):
-    return json.loads(json.dumps(written_value(value)))
-
-
 @pytest.mark.parametrize(
     "value",
     [
-        ["session:Session", {}],
-        ["noise:KeyedEntropy", {"key": "k", "label": "l"}],
-        ["query:Planner", {}],
+        ["Session", {}],
+        ["KeyedEntropy", {"key": "k", "label": "l"}],
+        ["Planner", {}],
+        ["Relation", "REPLACE"],
         ["os:system", {"command": "true"}],
-        ["query:Column", {}],
-        ["query:Column", {"name": "a", "span": None, "more": 1}],
-        ["query:Column", ["a"]],
+        ["Column", {}],
+        ["Column", {"name": "a", "span": None, "more": 1}],
+        ["Column", ["a"]],
+        ["Column", {"name": "ward", "span": None}],
         ["tree", ["leaf"]],
         ["box", {}],
         ["plan:Plan"],
+        "SELECT 1",
         [],
         {},
     ],
 )
 def test_a_question_is_made_of_the_classes_of_questions_alone(value):
+    """A column alone is no question, and a relation of neighbors, a tree or a scope no part."""
     with pytest.raises(WrongKind):
-        read_value({"format": 1, "value": value}, QUESTION_CLASSES)
-
-
-def test_a_value_of_another_room_is_no_part_of_a_question():
-    assert read_value(sent(Relation.REPLACE)) is Relation.REPLACE
-    with pytest.raises(WrongKind):
-        read_value(sent(Relation.REPLACE), QUESTION_CLASSES)
-
-
-def test_a_tree_or_a_box_is_read_from_our_own_server_alone():
-    assert read_value(sent(Box({}))) == Box({})
-    with pytest.raises(WrongKind):
-        read_value(sent(Box({})), QUESTION_CLASSES)
-
-
-def test_fields_have_names_so_that_older_and_newer_programs_understand_each_other():
-    """A class may move to another file of its room, and gain and lose fields with a default."""
-    column = Column("ward")
-    document = sent(column)
-    tag, fields = document["value"]
-    assert (tag, fields["name"]) == ("query:Column", "ward")
-    assert "expressions" not in json.dumps(document)
-    assert read_value({"format": 1, "value": [tag, {**fields, "invented": 1}]}) == column
-    assert read_value({"format": 1, "value": [tag, {"name": "ward"}]}) == column
-    with pytest.raises(WrongKind, match="format 2"):
-        read_value({**document, "format": 2})
+        QuestionDocument.read({"question": {"format": 1, "value": value}})
 
 
 def test_forms_that_differ_in_anything_have_other_digests():
@@ -229,5 +199,5 @@ def test_forms_that_differ_in_anything_have_other_digests():
         {**form, "max_rows": 2},
         {**form, "confirm": True},
     ]
-    digests = {QuestionForm.read(each).digest for each in (form, *others)}
+    digests = {QuestionDocument.read(each).digest for each in (form, *others)}
     assert len(digests) == 1 + len(others)

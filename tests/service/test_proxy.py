@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from discreet.service import ServiceCounter, create_app, read_site
+from discreet.service.credentials import RateLimits
 from discreet.web.pages import mount
 from tests.service import served
 from tests.web.served import listening
@@ -114,5 +115,30 @@ def test_callers_behind_a_proxy_are_limited_one_by_one_and_health_is_not(tmp_pat
             assert statuses("9.9.9.2") == [401] * 3 + [429] * 2
             assert statuses("9.9.9.2", "/v1/health") == [200] * 5
             assert statuses("9.9.9.2", "/v1/ready") == [200] * 5
+    finally:
+        counter.close()
+
+
+def test_wrong_passwords_from_elsewhere_lock_nobody_out_and_cookies_are_secure(tmp_path):
+    counter = behind(tmp_path, "127.0.0.1")
+    counter.directory.passwords.put("olga", served.PASSWORD)
+    counter.login_rates = RateLimits(per_minute=1)
+    app = create_app(counter, mount=mount)
+
+    def tried(url, origin, password, scheme="https"):
+        headers = {"X-Forwarded-For": origin, "X-Forwarded-Proto": scheme}
+        said = {"name": "olga", "password": password}
+        return httpx.post(f"{url}/v1/login", json=said, headers=headers, timeout=60)
+
+    try:
+        with listening(lambda _port: app) as url:
+            wrong = [tried(url, "9.9.9.1", "a wrong password").status_code for _ in range(3)]
+            assert wrong[0] == 403
+            assert 429 in wrong
+            entered = tried(url, "9.9.9.2", served.PASSWORD)
+            assert entered.status_code == 200
+            assert "; Secure" in entered.headers["set-cookie"]
+            plain = tried(url, "9.9.9.3", served.PASSWORD, scheme="http")
+            assert "; Secure" not in plain.headers["set-cookie"]
     finally:
         counter.close()

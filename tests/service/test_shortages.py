@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import discreet as dp
 from discreet import errors
 from discreet.cli.app import app
-from discreet.service.http.problems import OVER_BUDGET
+from discreet.service.http.problems import PROBLEM
 from discreet.service.roles import Role
 from tests.service import served
 from tests.session import clinic
@@ -61,7 +61,7 @@ def test_a_refusal_names_the_limit_and_what_is_left_of_it(server, refused):
     assert fewer["body"]["question"] == "SELECT COUNT(*) AS n FROM visits"
     assert (before["cost"], higher["cost"]) == ({}, said["needed"])
     assert all(way["change"][1:] in said["do"] for way in said["ways_out"])
-    assert set(said) <= set(OVER_BUDGET["properties"])
+    assert set(said) <= set(PROBLEM["properties"])
 
 
 def test_every_way_out_can_be_taken(server, refused):
@@ -96,7 +96,7 @@ def test_the_table_builder_is_told_ways_out_too(server):
         with pytest.raises(errors.OverBudget) as caught:
             asked.ask(epsilon="0.75")
     wider, *others = caught.value.shortage["ways_out"]
-    assert wider["body"]["question"]["value"][0] == "query:Question"
+    assert wider["body"]["question"]["value"][0] == "Question"
     assert len(others) == 2  # no text, so no text with fewer groups
     planned = server.client("ana").post(f"{PLACE}/queries?dry_run=true", json=wider["body"])
     assert planned.json()["standing"]["fits"]
@@ -141,5 +141,6 @@ def test_the_document_of_the_calls_describes_it(server):
     described = server.client("ana").get("/v1/openapi.json").json()
     call = described["paths"][f"{PLACE.replace('clinic', '{dataset}')}/queries"]["post"]
     schema = call["responses"]["402"]["content"]["application/problem+json"]["schema"]
-    assert schema["properties"]["scope"]["enum"] == ["yours", "purpose", "dataset"]
-    assert schema == OVER_BUDGET
+    (scope, _) = schema["properties"]["scope"]["anyOf"]
+    assert scope["enum"] == ["yours", "purpose", "dataset"]
+    assert schema == PROBLEM

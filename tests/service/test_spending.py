@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from discreet import errors
-from discreet.service import QuestionForm
+from discreet.documents import QuestionDocument
 from discreet.service.workers.jobs import LARGE, MEDIUM, SMALL, AskJob, class_of, due
 from tests.service import served
 from tests.session import clinic
@@ -31,7 +31,7 @@ def spent(server):
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     with served.serving(tmp_path_factory.mktemp("spending"), workers=2) as server:
-        server.counter.plan(server.caller("ana"), "clinic", QuestionForm.read(query(1)))
+        server.counter.plan(server.caller("ana"), "clinic", QuestionDocument.read(query(1)))
         yield server
 
 
@@ -85,9 +85,9 @@ def test_planning_and_refusals_write_nothing(server):
 @pytest.mark.parametrize("name", ["max_rows", "max_groups", "size"])
 def test_a_zero_is_given_and_refused(server, name):
     before = spent(server)
-    form = QuestionForm.read({**query(6), name: 0})
+    form = QuestionDocument.read({**query(6), name: 0})
     assert form.written()[name] == 0
-    assert form.digest != QuestionForm.read(query(6)).digest
+    assert form.digest != QuestionDocument.read(query(6)).digest
     assert server.client("ana").post(PATH, json={**query(6), name: 0}).status_code == 422
     assert spent(server) == before
 
@@ -137,7 +137,7 @@ class Stalls:
 
         AskJob.tell = tell
         try:
-            job = counter.begin(self.server.caller("ana"), "clinic", QuestionForm.read(form))
+            job = counter.begin(self.server.caller("ana"), "clinic", QuestionDocument.read(form))
             while self.at not in job.events and not job.over:
                 time.sleep(0.01)
         finally:
@@ -244,7 +244,7 @@ class FullDisk:
 
 
 def test_nobody_reads_for_a_question_that_is_still_to_be_closed(server, monkeypatch):
-    form, counter = QuestionForm.read(query(48)), server.counter
+    form, counter = QuestionDocument.read(query(48)), server.counter
     disk = FullDisk(counter._pools["clinic"]._ledger)
     monkeypatch.setattr(counter._pools["clinic"], "_ledger", disk)
     first = Stalls(server, at="reading").ask(query(48))
@@ -266,7 +266,7 @@ def test_nobody_reads_for_a_question_that_is_still_to_be_closed(server, monkeypa
 
 def test_a_question_that_takes_too_long_is_closed_and_told_as_all_else(tmp_path):
     with served.serving(tmp_path, seconds=Fraction(1)) as server:
-        server.counter.plan(server.caller("ana"), "clinic", QuestionForm.read(query(1)))
+        server.counter.plan(server.caller("ana"), "clinic", QuestionDocument.read(query(1)))
         form = query(9)
         job = Stalls(server, at="reading").ask(form)
         assert job.wait(60)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.service import QuestionForm
+from discreet.documents import QuestionDocument
 from discreet.service.workers.jobs import AskJob, due
 from tests.service import served
 from tests.session import clinic
@@ -146,7 +146,7 @@ def slow_ticks(tmp_path_factory):
     """A server whose first tick comes long after every answer is ready."""
     folder = tmp_path_factory.mktemp("ticks")
     with served.serving(folder, tick="6", table=table(0), policy=POLICY, workers=2) as server:
-        form = QuestionForm.read({"question": clinic.COUNT, "epsilon": "0.5"})
+        form = QuestionDocument.read({"question": clinic.COUNT, "epsilon": "0.5"})
         with ThreadPoolExecutor(2) as pool:  # until both workers are warm
             caller = server.caller("ana")
             list(pool.map(lambda _: server.counter.plan(caller, "clinic", form), range(4)))
@@ -213,7 +213,7 @@ def a_plan_that_was_sent_before_does_not_tell_it(server):
     counter, answers = server.counter, []
     kind, worked = type(counter), type(counter)._worked
     text = "SELECT COUNT(*) AS n FROM visits WHERE cost < 10.9"
-    form = QuestionForm.read({"question": text, "epsilon": "0.5"})
+    form = QuestionDocument.read({"question": text, "epsilon": "0.5"})
     ana, ben = server.caller("ana"), server.caller("ben")
 
     def late(self, caller, dataset, message, **more):

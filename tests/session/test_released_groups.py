@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.cli.ask_commands import release_json
+from discreet.documents import ReleaseDocument
 from discreet.errors import DiscreetError, NotAllowed, OverBudget, UnsupportedSQL, WrongKind
 from discreet.query.sql.parse import read
 from discreet.session import answer_pipeline
@@ -83,8 +83,8 @@ def test_both_are_paid_for_once_and_said(opened):
     said = "k, for epsilon 1 at delta 1e-07"
     assert f"The groups were released apart, by {said}" in answer.details
     assert f"The groups were released apart, by {said}" in answer._repr_html_()
-    assert said in release_json(answer, None)["released_by"][0]
-    assert json.dumps(release_json(answer, None))
+    assert said in ReleaseDocument.of(answer, None).released_by[0]
+    assert json.dumps(ReleaseDocument.of(answer, None).written())
     plan = opened.plan(text, epsilon=1)
     assert f"released apart, by {said}" in plan.details
     assert opened.ask(plan).rows() == answer.rows()

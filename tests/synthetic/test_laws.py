@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms import Exponential, Laplace
-from discreet.synthetic.inference.values import CodedDomain
-from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.measurer import Candidate, JointMeasurer
+from discreet.synthetic.inference.inference import CodedDomain
+from discreet.synthetic.joint import JointHistogram, UnitMoves
+from discreet.synthetic.measurer import Candidate, JointMeasurer, PlannedSteps
 from discreet.synthetic.methods.method import Task, scale_for
 from discreet.synthetic.methods.mwem import MWEM
-from discreet.synthetic.sensitivity import UnitMoves
-from discreet.synthetic.spending import PlannedSteps
 from discreet.synthetic.workload import CompiledWorkload
 from discreet.units import PrivacyUnit, Relation, row
 from tests.synthetic import clinic

@@ -13,7 +13,7 @@ from scipy.stats import binom
 from discreet.mechanisms import Exponential
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, KeyedEntropy
 from discreet.synthetic.inference.dense import DenseModel
-from discreet.synthetic.inference.values import CodedDomain, Marginal
+from discreet.synthetic.inference.inference import CodedDomain, Marginal
 from discreet.synthetic.report import marginal_bounds as bounding
 from discreet.synthetic.report.marginal_bounds import (
     CellRound,

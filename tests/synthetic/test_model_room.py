@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 
 from discreet.errors import TooLarge
+from discreet.synthetic.inference.inference import CodedDomain, ImpossibleCells
 from discreet.synthetic.inference.junction_tree import MOST_BYTES, declared_bytes
-from discreet.synthetic.inference.triangulation import tree_cells
-from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
-from discreet.synthetic.joint import JointHistogram
+from discreet.synthetic.inference.tree_model import tree_cells
+from discreet.synthetic.joint import JointHistogram, UnitMoves
 from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.aim import AIM
+from discreet.synthetic.methods.fitting import ModelRoom
 from discreet.synthetic.methods.method import Task
-from discreet.synthetic.methods.model_room import ModelRoom
-from discreet.synthetic.methods.mst import MST
-from discreet.synthetic.methods.product import Independent
-from discreet.synthetic.sensitivity import UnitMoves
+from discreet.synthetic.methods.mst import MST, Independent
 from discreet.synthetic.workload import CompiledWorkload
 from discreet.units import row
 from tests.synthetic import clinic

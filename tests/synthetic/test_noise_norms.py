@@ -9,7 +9,7 @@ import pytest
 
 from discreet.continual.sum_tails import Law
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.synthetic.report.noise_norms import cell_noise, noise_norm
+from discreet.synthetic.report.marginal_bounds import cell_noise, noise_norm
 
 LAWS = (
     DiscreteGaussian(variance=Fraction(1, 2)),

@@ -11,8 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from discreet.noise import DiscreteGaussian, KeyedEntropy
-from discreet.synthetic.report.noise_norms import noise_norm
-from discreet.synthetic.report.noisy_distance import noisy_distance
+from discreet.synthetic.report.marginal_bounds import noise_norm, noisy_distance
 
 ALPHA = 1e-6
 MISSED = Fraction(1, 5)

@@ -9,7 +9,7 @@ import pytest
 from discreet.engines.hash_order import HashOrder
 from discreet.session import programs
 from discreet.synthetic.joint import JointHistogram, joint_request, moved_by
-from discreet.synthetic.requested_table import domain_of, question_of_rows
+from discreet.synthetic.planning import domain_of, question_of_rows
 from tests.engines.contract.cases import Asked
 from tests.engines.contract.places import DuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
 from tests.servers.spark import local_session

@@ -26,10 +26,9 @@ from discreet.loss import ZeroConcentrated
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Filter
 from discreet.session.programs import Program
-from discreet.synthetic.joint import moved_by
+from discreet.synthetic.joint import UnitMoves, moved_by
 from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.mst import MST
-from discreet.synthetic.sensitivity import UnitMoves
 from tests.synthetic import clinic
 
 SECRET = "Ada Lovelace has gout"  # noqa: S105  nobody's password

@@ -7,17 +7,14 @@ import numpy as np
 import pytest
 
 from discreet.query.types import Type
-from discreet.synthetic.coded_columns import Categories, CodedColumn
-from discreet.synthetic.domain import Domain
+from discreet.synthetic.domain import Categories, CodedColumn, Domain
 from discreet.synthetic.evidence import Evidence
-from discreet.synthetic.joint import JointHistogram
+from discreet.synthetic.joint import JointHistogram, UnitMoves
 from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.aim import AIM
 from discreet.synthetic.methods.method import Task
-from discreet.synthetic.methods.mst import MST
+from discreet.synthetic.methods.mst import MST, Independent
 from discreet.synthetic.methods.mwem import MWEM
-from discreet.synthetic.methods.product import Independent
-from discreet.synthetic.sensitivity import UnitMoves
 from discreet.synthetic.workload import marginals
 from discreet.units import row
 from tests.synthetic import clinic

@@ -14,17 +14,16 @@ from discreet.errors import DiscreetError, OutOfRange, TooLarge, UnknownName, Wr
 from discreet.noise import DiscreteGaussian, KeyedEntropy
 from discreet.query.types import Type
 from discreet.synthetic import all_ranges, between, counts_of, other_than
-from discreet.synthetic.coded_columns import Categories, CodedColumn, NumberBins, Periods
-from discreet.synthetic.domain import Domain
-from discreet.synthetic.dual_query.query_counts import count_conjunctions
+from discreet.synthetic.domain import Categories, CodedColumn, Domain, NumberBins, Periods
+from discreet.synthetic.dual_query.conjunctions import count_conjunctions
 from discreet.synthetic.inference.dense import DenseModel
-from discreet.synthetic.inference.values import CodedDomain
+from discreet.synthetic.inference.inference import CodedDomain
+from discreet.synthetic.joint import UnitMoves
 from discreet.synthetic.methods.dual_query import listed_queries
 from discreet.synthetic.methods.method import Task
-from discreet.synthetic.range_queries import coded_query
-from discreet.synthetic.report import query_count
+from discreet.synthetic.report import marginal_answer as query_count
 from discreet.synthetic.report.marginal_bounds import NoisyMarginal
-from discreet.synthetic.sensitivity import UnitMoves
+from discreet.synthetic.workload import coded_query
 from tests.synthetic import clinic
 
 ALPHA = 1e-6

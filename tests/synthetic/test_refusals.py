@@ -20,7 +20,7 @@ from discreet.errors import (
 from discreet.plan.binding.value_facts import Facts
 from discreet.query.types import Type
 from discreet.synthetic.domain import coded_column, periods
-from discreet.synthetic.evidence_format import read, written
+from discreet.synthetic.evidence import read, written
 from tests.synthetic import clinic
 
 S = dp.synthetic
@@ -147,7 +147,7 @@ def test_a_run_of_hours_is_refused_and_one_of_minutes_says_so():
         asked = {"columns": names, "workload": S.marginals(3), "method": S.AIM(), "anyway": True}
         with pytest.raises(TooLarge, match="minutes") as caught:
             clinic.planned(wide, **asked)
-        rounds = int(re.search(r"AIM\(rounds=(\d+)\)", caught.value.do)[1])
+        rounds = int(re.search(r"AIM\(rounds=(\d+)\)", str(caught.value))[1])
         plan = clinic.planned(wide, **asked | {"method": S.AIM(rounds=rounds)})
         assert 60 < plan.seconds <= 1800
         assert f"up to {plan.seconds / 60:,.0f} minutes" in str(plan)

@@ -14,9 +14,9 @@ import pytest
 import discreet as dp
 from discreet.errors import OutOfRange, OverBudget, SourceChanged, UnknownName, WrongKind
 from discreet.mechanisms import Laplace
-from discreet.synthetic.evidence_format import read, written
+from discreet.synthetic.evidence import read, written
 from discreet.synthetic.inference.dense import DenseModel
-from discreet.synthetic.inference.values import CodedDomain
+from discreet.synthetic.inference.inference import CodedDomain
 from discreet.synthetic.joint import JointHistogram
 from discreet.synthetic.release import SyntheticRelease
 from discreet.synthetic.report.check import CheckDraw, _on_grid
@@ -341,3 +341,11 @@ def test_rows_that_are_no_number_are_refused(release: SyntheticRelease) -> None:
     with pytest.raises(WrongKind):
         release.table(1.5)  # type: ignore[arg-type]
     assert release.table(0).num_rows == 0
+
+
+def test_a_plan_says_which_limits_keep_more_rows_at_the_same_price():
+    with clinic.opened() as session:
+        assert "max_rows=1, max_groups=6 keeps more" in str(clinic.planned(session))
+    one_row = clinic.POLICY.replace("max_rows = 3", "max_rows = 1")
+    with clinic.opened(policy=one_row) as session:
+        assert "keeps more" not in str(clinic.planned(session))

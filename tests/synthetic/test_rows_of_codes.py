@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.query.types import Type
-from discreet.synthetic.coded_columns import Categories, CodedColumn, NumberBins, Periods
+from discreet.synthetic.domain import Categories, CodedColumn, NumberBins, Periods
 
 FIRST = date(2024, 1, 1)
 

@@ -13,11 +13,9 @@ from discreet.mechanisms import Exponential, Gaussian, Laplace
 from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.requests.raw_totals import RawTotals
 from discreet.synthetic.bins import BoughtBins, QuantileBins
-from discreet.synthetic.joint import ROWS, JointHistogram, joint_request, moved_by
-from discreet.synthetic.measurer import Candidate, JointMeasurer, on_grid
-from discreet.synthetic.requested_table import domain_of, question_of_rows
-from discreet.synthetic.sensitivity import GRID, UnitMoves
-from discreet.synthetic.spending import RhoFilter
+from discreet.synthetic.joint import GRID, ROWS, JointHistogram, UnitMoves, joint_request, moved_by
+from discreet.synthetic.measurer import Candidate, JointMeasurer, RhoFilter, on_grid
+from discreet.synthetic.planning import domain_of, question_of_rows
 from discreet.units import PrivacyUnit, Relation, person, row
 from tests.reference.engine import Reference
 from tests.synthetic import clinic

@@ -14,18 +14,15 @@ from discreet.errors import OutOfRange, OverBudget
 from discreet.mechanisms import Gaussian, Laplace, OptimalKeys
 from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.synthetic.bins import quantile_bins
-from discreet.synthetic.inference.values import CodedDomain
-from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.measurer import Candidate, JointMeasurer
+from discreet.synthetic.inference.inference import CodedDomain
+from discreet.synthetic.joint import JointHistogram, UnitMoves
+from discreet.synthetic.measurer import Candidate, JointMeasurer, PlannedSteps, RhoFilter
 from discreet.synthetic.methods import aim
 from discreet.synthetic.methods.aim import AIM
 from discreet.synthetic.methods.dual_query import DualQuery
 from discreet.synthetic.methods.method import Schedule, Task
-from discreet.synthetic.methods.mst import MST
+from discreet.synthetic.methods.mst import MST, Independent
 from discreet.synthetic.methods.mwem import MWEM
-from discreet.synthetic.methods.product import Independent
-from discreet.synthetic.sensitivity import UnitMoves
-from discreet.synthetic.spending import PlannedSteps, RhoFilter
 from discreet.synthetic.workload import CompiledWorkload
 from discreet.units import PrivacyUnit, Relation, row
 from tests.synthetic import clinic

@@ -19,13 +19,11 @@ from discreet.engines.hash_order import HashOrder
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.mechanisms import Exponential
 from discreet.noise import SYSTEM
-from discreet.synthetic.evidence_format import read
-from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.measurer import Candidate, JointMeasurer
-from discreet.synthetic.models import model_of
+from discreet.synthetic.evidence import read
+from discreet.synthetic.joint import JointHistogram, UnitMoves
+from discreet.synthetic.measurer import Candidate, JointMeasurer, RhoFilter
+from discreet.synthetic.program import model_of
 from discreet.synthetic.public_streams import public_stream
-from discreet.synthetic.sensitivity import UnitMoves
-from discreet.synthetic.spending import RhoFilter
 from discreet.synthetic.synthesis_plan import SynthesisPlan
 from discreet.units import row
 from discreet_course.tracing import marginals, scores

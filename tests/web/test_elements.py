@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from discreet.accounting import Leaf, encode
+from discreet.documents import QuestionDocument
 from discreet.errors import DamagedLedger, DiscreetError, TryAgain
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
@@ -16,7 +17,6 @@ from discreet.ledger.witness import Anchor, AnchorFile, WitnessFile
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.service import ServiceCounter, create_app, read_site
-from discreet.service.question_form import QuestionForm
 from discreet.service.roles import check_name
 from discreet.web.ledger_facts import LedgerRow, attention, chained, curves, mechanism_facts
 from discreet.web.pages import mount
@@ -47,7 +47,7 @@ def people(site):
 
 def asked(counter, question, epsilon, *more):
     prices = (epsilon, *more)
-    forms = [QuestionForm.read({"question": question, "epsilon": each}) for each in prices]
+    forms = [QuestionDocument.read({"question": question, "epsilon": each}) for each in prices]
     return counter.ask(counter.directory.find("ana"), "clinic", *forms)
 
 
@@ -235,7 +235,7 @@ def closed_question(counter):
         counter.cancel(caller, job.id)
         assert job.wait(60)
     with pytest.raises(TryAgain):  # the fourth finds it closed
-        counter.ask(caller, "clinic", QuestionForm.read(form))
+        counter.ask(caller, "clinic", QuestionDocument.read(form))
     ledger = record(counter)
     (key,) = ledger.closed
     charges = (each for each in ledger.entries() if each["kind"] == "charge")
@@ -268,7 +268,7 @@ def test_a_closed_question_is_reopened_on_its_page_and_completes(people, site):
     assert (entry["kind"], entry["by"], entry["reason"]) == ("reopen", "olga", reason)
     spent = record(counter).left().amounts
     ana = counter.directory.find("ana")
-    assert counter.ask(ana, "clinic", QuestionForm.read(form)).release
+    assert counter.ask(ana, "clinic", QuestionDocument.read(form)).release
     assert record(counter).left().amounts == spent
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from discreet.service.question_form import QuestionForm
+from discreet.documents import QuestionDocument
 from discreet.web.local_server import local_application
 from tests.web.pictures import picture
 from tests.web.served import HOSTILE, listening, served, write_visits
@@ -29,7 +29,7 @@ def site(tmp_path_factory):
         )
         for epsilon, question in (("0.05", QUESTION), ("0.02", "SELECT COUNT(*) AS n FROM visits")):
             counter.ask(
-                ana, "clinic", QuestionForm.read({"question": question, "epsilon": epsilon})
+                ana, "clinic", QuestionDocument.read({"question": question, "epsilon": epsilon})
             )
         limits = {"epsilon": "0.9", "delta": "1e-9"}
         counter.request(

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from discreet.service import QuestionForm
+from discreet.documents import QuestionDocument
 from discreet.service.credentials import RateLimits
 from discreet.web.desk import Desk
 from discreet.web.pages import web_application
@@ -272,7 +272,9 @@ def test_pages_that_wait_for_answers_stop_no_others(ana, site):
     (worker,) = counter.workers("clinic")
     os.kill(worker, signal.SIGSTOP)
     try:
-        form = QuestionForm.read({"question": "SELECT COUNT(*) AS n FROM visits", "rho": "0.001"})
+        form = QuestionDocument.read(
+            {"question": "SELECT COUNT(*) AS n FROM visits", "rho": "0.001"}
+        )
         job = counter.begin(counter.directory.find("ana"), "clinic", form)
         place = f"{address}/data/clinic/answers/{job.id}"
         with ThreadPoolExecutor(60) as pool, httpx.Client(timeout=60) as nobody:

@@ -5,7 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from discreet.service.question_form import QuestionForm
+from discreet.documents import QuestionDocument
 from discreet.web.local_server import local_application
 from tests.web.pictures import guide, picture
 from tests.web.served import HOSTILE, listening, write_visits
@@ -181,7 +181,9 @@ def test_refusal_request_raise_by_two_people_label_and_audit(visit, site):  # no
 def test_a_question_under_way_can_be_canceled_and_completes_later(visit, site):
     address, counter = site
     caller = counter.directory.find("ana")
-    form = QuestionForm.read({"question": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.01"})
+    form = QuestionDocument.read(
+        {"question": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.01"}
+    )
     page = visit(address, "ana").page
     (worker,) = counter.workers("clinic")
     os.kill(worker, signal.SIGSTOP)

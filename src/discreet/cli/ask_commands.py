@@ -9,7 +9,6 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
-from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,8 +17,8 @@ from rich.console import Console
 from discreet import service
 from discreet.accounting import Left
 from discreet.cli import options
-from discreet.cli.exit_codes import errors_reported, tell, write_result
-from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
+from discreet.cli.exit_codes import errors_reported, tell, write_document, write_result
+from discreet.cli.opened import Waiting, open_inputs
 from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
 from discreet.ledger.store import is_server
@@ -30,113 +29,15 @@ from discreet.session import Session
 from discreet.session.display import part_left, text_bar
 from discreet.session.inquiry import question_of
 from discreet.session.planning import how_many_more
-from discreet.units.unit import describe_unit
 
 if TYPE_CHECKING:  # all are handed in
+    from discreet.documents import PlanDocument, ReleaseDocument
     from discreet.plan.plan import Plan
     from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits
     from discreet.release.release import Release
     from discreet.service import ServerConnection
 
-__all__ = ["ask", "plan", "plan_json", "release_json"]
-
-
-def plan_json(plan: Plan) -> dict[str, object]:
-    """Return what a plan says.  Exact numbers are texts, such as 1/10."""
-    return {
-        "digest": plan.digest,
-        "unit": describe_unit(plan.unit),
-        "scope": str(plan.scope),
-        "promises": [
-            {
-                "kind": item.kind,
-                "table": item.table or None,
-                "column": item.column or None,
-                "words": str(item),
-            }
-            for item in plan.promises
-        ],
-        "warnings": list(plan.warnings),
-        "price": price_json(plan.price),
-        "confidence": str(plan.confidence),
-        "errors": [
-            {
-                "output": item.output,
-                "half_width": None if item.half_width is None else float(item.half_width),
-                "words": item.words,
-            }
-            for item in plan.predicted
-        ],
-        "bounds": None if plan.search is None else price_json(plan.search.price),
-        "truncations": _truncations(plan),
-        "limits": _found_limits(plan),
-        "released_by": list(plan.released_by),
-        "standing": preview_json(plan.budget_preview),
-        "expected": None if plan.expected is None else list(plan.expected.lines()),
-        "text": plan.details,
-    }
-
-
-def release_json(release: Release, left: Left | None) -> dict[str, object]:
-    """Return an answer, what it cost and what is left."""
-    return {
-        "columns": [
-            {"name": column.name, "type": column.type.value.lower()} for column in release.columns
-        ],
-        "rows": [{name: _value(item) for name, item in row.items()} for row in release.rows()],
-        "price": price_json(release.plan.price),
-        "bounds": [
-            {
-                "of": item.about,
-                "low": str(item.low),
-                "high": str(item.high),
-                "seen": item.seen,
-                "outside": float(item.outside),
-            }
-            for item in release.plan.found
-        ],
-        "confidence": str(release.confidence),
-        "intervals": "noise alone",
-        "warnings": list(release.plan.warnings),
-        "truncations": _truncations(release.plan),
-        "limits": _found_limits(release.plan),
-        "released_by": list(release.plan.released_by),
-        "share_cut": _share(release),
-        "replayed": release.replayed,
-        "private": release.private,
-        "receipt": None if release.receipt is None else str(release.receipt),
-        "plan": release.plan.digest,
-        "left": None if left is None else {"part": float(part_left(left)), "text": str(left)},
-    }
-
-
-def _truncations(plan: Plan) -> list[dict[str, object]]:
-    """Return what limits may have cut off; intervals do not cover it."""
-    return [{"kind": cut.kind, "limit": cut.limit, "words": cut.words} for cut in plan.truncations]
-
-
-def _found_limits(plan: Plan) -> dict[str, object] | None:
-    """Return the limits that were bought, and what they cost."""
-    found = plan.found_limits
-    if found is None:
-        return None
-    used = {"max_rows": found.limits.max_rows, "max_groups": found.limits.max_groups}
-    return {**used, "epsilon": str(found.epsilon), "words": list(found.words)}
-
-
-def _share(release: Release) -> dict[str, object] | None:
-    """Return the share of rows that limits leave out, if it was bought."""
-    found = release.share
-    if found is None:
-        return None
-    ends = {"share": found.share, "low": found.low, "high": found.high}
-    return {**ends, "epsilon": str(found.epsilon), "words": str(found)}
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_value(item) for item in value]
-    return value.isoformat() if isinstance(value, date) else value
+__all__ = ["ask", "plan"]
 
 
 def plan(  # noqa: PLR0913  the options of a question
@@ -158,6 +59,7 @@ def plan(  # noqa: PLR0913  the options of a question
     max_groups: options.GroupsOption = None,
     limits_epsilon: options.LimitsOption = None,
     dialect: options.DialectOption = None,
+    sql: options.SqlOption = False,
     verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -173,6 +75,10 @@ def plan(  # noqa: PLR0913  the options of a question
         else:
             project.named_ledger()
         with open_inputs(project, account, analyst) as session:
+            if sql:
+                statements = session.plan(text, **price).sql()
+                write_result("sql", {"sql": statements}, statements, as_json=as_json)
+                return
             _show_plan(session, text, price, as_json=as_json, verbose=verbose)
 
 
@@ -229,7 +135,9 @@ def ask(  # noqa: PLR0913  the options of a question
                 if share_cut_epsilon is not None:
                     price["share_cut"] = share_cut(epsilon=share_cut_epsilon)
                 answer = connection.ask(text, confirm=confirm, **price)
-                _show_answer(answer, connection.remaining, "", as_json=as_json, verbose=verbose)
+                write_document(answer if as_json else None, answer.details if verbose else answer)
+                if not (as_json or answer.left is None):
+                    tell(f"{int(100 * answer.left.part)} % of the budget left: {answer.left}\n")
             return
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         text = _text(question)
@@ -265,7 +173,7 @@ def _show_answer(
     release: Release, left: Left | None, pointer: str, *, as_json: bool, verbose: bool
 ) -> None:
     text = release.details if verbose else release
-    write_result("release", release_json(release, left), text, as_json=as_json)
+    write_document(release_document(release, left) if as_json else None, text)
     if left is None or as_json:
         return
     if verbose:
@@ -279,7 +187,7 @@ def _show_answer(
 def _how_many_more(release: Release, left: Left) -> int | None:
     try:
         return how_many_more(release.plan, left)
-    except (DiscreetError, NotImplementedError):  # a server counts for itself
+    except DiscreetError:
         return None
 
 
@@ -301,8 +209,21 @@ def _show_plan(
     verbose: bool,
 ) -> None:
     plan = session.plan(text, **price)
-    shown = plan.details if verbose else plan
-    write_result("plan", plan_json(plan), shown, as_json=as_json)
+    write_document(plan_document(plan) if as_json else None, plan.details if verbose else plan)
+
+
+def plan_document(plan: Plan | PlanDocument) -> PlanDocument:
+    """Return what programs read of a plan; a server has written it already."""
+    from discreet.documents import PlanDocument  # noqa: PLC0415  for --json alone
+
+    return plan if isinstance(plan, PlanDocument) else PlanDocument.of(plan)
+
+
+def release_document(release: Release, left: Left | None) -> ReleaseDocument:
+    """Return what programs read of an answer."""
+    from discreet.documents import ReleaseDocument  # noqa: PLC0415  for --json alone
+
+    return ReleaseDocument.of(release, left)
 
 
 def _text(question: str) -> str:

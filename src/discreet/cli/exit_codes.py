@@ -28,7 +28,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final, TextIO, final
+from typing import TYPE_CHECKING, Final, TextIO, final
 
 import typer
 
@@ -45,6 +45,9 @@ from discreet.errors import (
     TooNoisy,
     UnreadableSource,
 )
+
+if TYPE_CHECKING:  # loaded for --json alone
+    from discreet.documents import Document
 
 _STREAMS: Final = 3
 _FAILING: Final = frozenset({"strict", "surrogateescape"})
@@ -183,11 +186,6 @@ def stopped_text(error: Exception, *, again: str = _CHARGED) -> str:
     return f"discreet: {what}\n  Why: {why}\n  Do:  {do}; {again}.\n"
 
 
-def _numbers(error: OverBudget) -> dict[str, object]:
-    details: dict[str, object] = {"details": error.details} if error.details else {}
-    return {**details, **(error.shortage or {})}
-
-
 def _say(error: DiscreetError, *, as_json: bool, verbose: bool) -> None:
     if isinstance(error, TooNoisy):
         do = (
@@ -202,17 +200,9 @@ def _say(error: DiscreetError, *, as_json: bool, verbose: bool) -> None:
     if verbose and isinstance(error, OverBudget) and error.details:
         tell(f"  All: {error.details}\n")
     if as_json:
-        write_json(
-            "error",
-            {
-                "code": error.code,
-                "name": type(error).__name__,
-                "what": error.what,
-                "why": error.why,
-                "do": error.do,
-                **(_numbers(error) if isinstance(error, OverBudget) else {}),
-            },
-        )
+        from discreet.documents import ProblemDocument  # noqa: PLC0415  rare, and large
+
+        write_document(ProblemDocument.of(error), "")
 
 
 def write_result(kind: str, content: dict[str, object], text: object, *, as_json: bool) -> None:
@@ -221,6 +211,15 @@ def write_result(kind: str, content: dict[str, object], text: object, *, as_json
         write_json(kind, content)
     else:
         sys.stdout.write(f"{text}\n")
+
+
+def write_document(document: Document | None, text: object) -> None:
+    """Write a document as JSON, or a text where there is none."""
+    if document is None:
+        sys.stdout.write(f"{text}\n")
+    else:
+        written = json.dumps(document.written(), ensure_ascii=True, allow_nan=False)
+        sys.stdout.write(f"{written}\n")
 
 
 def write_json(kind: str, content: dict[str, object]) -> None:

@@ -14,8 +14,6 @@ from discreet.session import open as open_session
 
 if TYPE_CHECKING:  # handed in
     from discreet.cli import options
-    from discreet.plan.plan import BudgetPreview
-    from discreet.plan.pricing.calibration import Price
 
 
 @final
@@ -31,24 +29,6 @@ class Waiting:
 
     def __rich__(self) -> str:
         return f"{self.doing} ... {time.monotonic() - self.since:.0f} s"
-
-
-def preview_json(preview: BudgetPreview | None) -> dict[str, object] | None:
-    """Return what the ledger says of a plan: its entry if it was answered, and what it leaves."""
-    if preview is None:
-        return None
-    return {
-        "answered": preview.entry,
-        "fits": preview.fits,
-        "left": preview.left or None,
-        "notes": list(preview.notes),
-    }
-
-
-def price_json(price: Price) -> dict[str, str | None]:
-    """Return a price.  Exact numbers are texts, such as 1/10."""
-    parts = {"epsilon": price.epsilon, "delta": price.delta, "rho": price.rho}
-    return {name: None if value is None else str(value) for name, value in parts.items()}
 
 
 def open_inputs(

@@ -19,8 +19,9 @@ from rich.console import Console
 from discreet import synthetic
 from discreet.cli import options
 from discreet.cli.exit_codes import errors_reported, tell, write_result
-from discreet.cli.opened import Waiting, open_inputs, preview_json, price_json
+from discreet.cli.opened import Waiting, open_inputs
 from discreet.cli.saved_files import new_file, unwritable_error
+from discreet.documents import PriceDocument, StandingDocument
 from discreet.errors import WrongKind
 from discreet.session.display import part_left, text_bar
 
@@ -28,10 +29,10 @@ if TYPE_CHECKING:  # handed in
     from discreet.accounting import Left
     from discreet.session import Session
     from discreet.synthetic.methods.method import Method
-    from discreet.synthetic.range_queries import Workload
     from discreet.synthetic.release import SyntheticRelease
     from discreet.synthetic.report.error_report import ErrorReport
     from discreet.synthetic.synthesis_plan import SynthesisPlan
+    from discreet.synthetic.workload import Workload
 
 _METHODS: Final[dict[str, Callable[[], Method]]] = {
     "aim": synthetic.AIM,
@@ -122,14 +123,15 @@ def synthesize(  # noqa: PLR0913  the options of a synthetic table
 
 def plan_json(plan: SynthesisPlan) -> dict[str, object]:
     """Return what a plan says.  Exact numbers are texts, such as 1/10."""
+    preview = plan.budget_preview
     return {
         "digest": plan.digest,
         "table": plan.table,
         "columns": [{"name": column.name, "codes": column.size} for column in plan.domain.columns],
         "rounds": plan.rounds,
         "noise": plan.noise,
-        "price": price_json(plan.price),
-        "standing": preview_json(plan.budget_preview),
+        "price": PriceDocument.of(plan.price).model_dump(),
+        "standing": None if preview is None else StandingDocument.of(preview).model_dump(),
         "text": str(plan),
     }
 
@@ -152,7 +154,7 @@ def release_json(
         "rows": rows,
         "total": release.total,
         "method": release.evidence.method["name"],
-        "price": price_json(release.plan.price),
+        "price": PriceDocument.of(release.plan.price).model_dump(),
         "confidence": str(report.confidence),
         "errors": bounds,
         "replayed": release.replayed,

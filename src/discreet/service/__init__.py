@@ -20,8 +20,8 @@ read and draw noise.  What pages and calls use, all of it free of any web framew
     ``reopen``; ``budget``, ``account_of``, ``open_account``, ``requests``, ``request``,
     ``decide``; ``security_log``.
 
-- A question is a ``QuestionForm`` (``QuestionForm.read({"question": sql, "epsilon": "0.1"})``).
-- ``Planned.plan`` and ``Answered.release`` are the plan and the release as a session gives them.
+- A question is a ``QuestionDocument`` of :mod:`discreet.documents`, as are plans and answers.
+- ``Planned.plan`` and ``Answered.release`` are the plan and the release of the worker, for pages.
 - ``run_server(site, mount=None)`` serves it; ``create_app(counter, mount=None)`` returns the
   FastAPI application; ``mount(app, counter)`` adds pages to it.  ``app.state.counter`` is the
   counter; ``caller_of(request)`` of ``discreet.service.http.route_table`` says who calls, by
@@ -41,7 +41,6 @@ if TYPE_CHECKING:  # each is loaded when first used: a client needs no server, a
     from discreet.service.directory import PasswordFile
     from discreet.service.http.app import create_app
     from discreet.service.http.server import run_server
-    from discreet.service.question_form import QuestionForm
     from discreet.service.roles import Caller, Grant, Permission, Role
     from discreet.service.site import Site, read_site
     from discreet.service.site_check import SiteFinding, check_site

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from discreet.documents import QuestionDocument, check_draws
 from discreet.errors import (
     DiscreetError,
     KeyReused,
@@ -22,7 +23,6 @@ from discreet.errors import (
 )
 from discreet.ledger.values import Receipt, checked_key
 from discreet.service.opened_site import OpenedSite, told_error
-from discreet.service.question_form import QuestionForm, check_draws
 from discreet.service.roles import Caller, Permission
 from discreet.service.views import Answered, AskedBefore, Planned
 from discreet.service.ways_out import ways_out, with_shortage
@@ -141,7 +141,7 @@ class AskingCounter(TellingCounter):
         self,
         caller: Caller,
         dataset: str,
-        form: QuestionForm,
+        form: QuestionDocument,
         *,
         begun: Callable[[AskJob], object] | None = None,
         curve: bool = False,
@@ -170,12 +170,7 @@ class AskingCounter(TellingCounter):
                 break
             if found["digest"] not in self._unseen(dataset, sent):
                 break  # otherwise an answer that came on the way may be in the plan, untold
-        return Planned(
-            document=found["document"],
-            encoded=found["plan"],
-            size=found["class"],
-            curve=found["curve"],
-        )
+        return Planned(document=found["document"], packed=found["plan"])
 
     def _unseen(self, dataset: str, since: float) -> frozenset[str]:
         """Return the questions that were between their charge and their tick since some time."""
@@ -186,8 +181,8 @@ class AskingCounter(TellingCounter):
         self,
         caller: Caller,
         dataset: str,
-        form: QuestionForm,
-        *more: QuestionForm,
+        form: QuestionDocument,
+        *more: QuestionDocument,
         key: str | None = None,
     ) -> Answered:
         """Answer a question, and wait for its tick; ``more`` are prices of further draws."""
@@ -200,8 +195,8 @@ class AskingCounter(TellingCounter):
         self,
         caller: Caller,
         dataset: str,
-        form: QuestionForm,
-        *more: QuestionForm,
+        form: QuestionDocument,
+        *more: QuestionDocument,
         key: str | None = None,
     ) -> AskJob:
         """Queue a question, and return at once.
@@ -256,8 +251,7 @@ class AskingCounter(TellingCounter):
         found = job.result
         assert found is not None  # noqa: S101  it is over
         self._remember(caller, job, found["document"]["entry"])
-        names = ("plans", "written", "receipt", "replayed", "private", "share")
-        return Answered(document=found["document"], encoded={name: found[name] for name in names})
+        return Answered(document=found["document"], packed=found["release"])
 
     def _with_ways(self, caller: Caller, job: AskJob, error: OverBudget) -> OverBudget:
         """Return a refusal with its ways out, as far as the question can be planned for nothing."""
@@ -266,7 +260,7 @@ class AskingCounter(TellingCounter):
         question = last["question"]
 
         def planned(asked: object, paid: Mapping[str, object]) -> Plan:
-            form = QuestionForm.read({"question": asked, **paid})
+            form = QuestionDocument.read({"question": asked, **paid})
             return self.plan(caller, job.dataset, form).plan
 
         try:
@@ -298,14 +292,16 @@ class AskingCounter(TellingCounter):
             AskedBefore(
                 dataset=row["dataset"],
                 person=row["person"],
-                forms=tuple(map(QuestionForm.read, json.loads(row["forms"]))),
+                forms=tuple(map(QuestionDocument.read, json.loads(row["forms"]))),
                 entry=row["entry"],
                 at=row["at"],
             )
             for row in rows
         )
 
-    def _claim(self, caller: Caller, key: str, dataset: str, forms: Sequence[QuestionForm]) -> None:
+    def _claim(
+        self, caller: Caller, key: str, dataset: str, forms: Sequence[QuestionDocument]
+    ) -> None:
         """Note what an idempotency key stands for; refuse one that stands for something else."""
         checked_key(key, name="idempotency key")
         body = " ".join((dataset, *(form.digest for form in forms)))

@@ -14,40 +14,38 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Final, Self, Unpack, final
+from typing import Any, Final, Self, Unpack, cast, final
 from urllib.parse import quote, urlsplit
 
-from discreet import errors
 from discreet import query as queries
-from discreet.accounting import Left
-from discreet.errors import DiscreetError, NotAllowed, OverBudget, TryAgain, UnknownName, WrongKind
-from discreet.plan.plan import Plan
+from discreet.documents import (
+    BudgetDocument,
+    DatasetDocument,
+    ExplanationDocument,
+    PlanDocument,
+    ProblemDocument,
+    QuestionDocument,
+    ReleaseDocument,
+)
+from discreet.errors import NotAllowed, TryAgain, UnknownName, WrongKind
 from discreet.plan.pricing.requested_price import BoundsPrice
 from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits, SharePrice
-from discreet.release import Release
 from discreet.service.credentials import new_secret
-from discreet.service.question_form import QuestionForm
-from discreet.service.remaining import read_left
-from discreet.service.value_codec import read_value
-from discreet.service.views import release_of
 from discreet.session.inquiry import AskOptions, Inquiry, QuestionLike, question_of
 
 
-def form_of(question: QuestionLike, options: Mapping[str, Any], *, confirm: bool) -> QuestionForm:
-    """Return a question and the options of ``Session.ask`` as a form.
+def question_document(
+    question: QuestionLike, options: Mapping[str, Any], *, confirm: bool
+) -> QuestionDocument:
+    """Return a question and the options of ``Session.ask`` as a document.
 
-    >>> form_of("SELECT COUNT(*) AS n FROM visits", {"epsilon": 0.1}, confirm=False).epsilon
+    >>> question_document("SELECT COUNT(*) AS n FROM t", {"epsilon": 0.1}, confirm=False).epsilon
     '0.1'
     """
-    given = dict(options)
+    given = {name: value for name, value in options.items() if value is not None}
     bounds, limits = given.pop("bounds", None), given.pop("limits", None)
     share, errors = given.pop("share_cut", None), given.pop("error", None)
-    document: dict[str, Any] = {
-        name: value if name == "size" else _number(value)
-        for name, value in given.items()
-        if value is not None
-    }
-    document["confirm"] = confirm is True
+    document = {name: each if name == "size" else _number(each) for name, each in given.items()}
     if errors is not None:
         if not isinstance(errors, Mapping):
             raise _wrong("error is not a mapping of outputs to numbers")
@@ -72,13 +70,8 @@ def form_of(question: QuestionLike, options: Mapping[str, Any], *, confirm: bool
         document["share_cut_epsilon"] = str(share.epsilon)
     elif share is not None:
         raise _wrong("share_cut is not given by share_cut(epsilon=...)")
-    form = QuestionForm.read({"question": "SELECT", **document})
     asked = str(question) if isinstance(question, str) else question_of(question)
-    return QuestionForm(**{**_fields(form), "question": asked})
-
-
-def _fields(form: QuestionForm) -> dict[str, Any]:
-    return {name: getattr(form, name) for name in QuestionForm.__slots__}
+    return QuestionDocument.read({**document, "question": asked, "confirm": confirm is True})
 
 
 def _given(value: Fraction | None) -> str | None:
@@ -98,7 +91,6 @@ def _wrong(what: str) -> WrongKind:
 
 
 _LARGEST: Final = 1 << 30
-_SHORTAGE: Final = ("scope", "account", "needed", "left", "ways_out")
 
 
 @final
@@ -157,7 +149,7 @@ class Transport:
         except ValueError:
             raise _unreachable("what it answers is not JSON") from None
         if status >= 400:
-            raise problem_error(document)
+            raise ProblemDocument.read(document if isinstance(document, dict) else {}).error()
         return document
 
     def close(self) -> None:
@@ -199,32 +191,6 @@ class Transport:
             connection.close()
 
 
-def problem_error(document: object) -> DiscreetError:
-    """Return the error that a problem stands for.
-
-    >>> print(problem_error({"name": "OverBudget", "detail": "a.", "why": "b.", "do": "c."}))
-    OverBudget[E301]: a.
-      Why: b.
-      Do:  c.
-    """
-    said = document if isinstance(document, dict) else {}
-    name = str(said.get("name", ""))
-    status = said.get("status")
-    kind: Any = TryAgain if status in {408, 429, 500} else NotAllowed
-    kind = getattr(errors, name) if name in errors.__all__ else kind
-    if not issubclass(kind, DiscreetError) or kind.code is None:
-        kind = NotAllowed
-    sentences = {
-        "what": str(said.get("detail", "the server refuses the call.")),
-        "why": str(said.get("why", "the server does not say more.")),
-        "do": str(said.get("do", "ask the owner of the server.")),
-    }
-    if kind is OverBudget and set(_SHORTAGE) <= set(said):
-        return OverBudget(**sentences, shortage={name: said[name] for name in _SHORTAGE})
-    error: DiscreetError = kind(**sentences)
-    return error
-
-
 def _is_here(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -242,8 +208,6 @@ def _unreachable(what: str) -> TryAgain:
 
 _KEPT: Final = 256
 _TIMEOUT: Final = 600.0
-_RELEASE: Final = {"Accept": "application/vnd.discreet.release+json"}
-_PLAN: Final = {"Accept": "application/vnd.discreet.plan+json"}
 
 
 @final
@@ -252,27 +216,29 @@ class ServerConnection:
 
     __slots__ = ("_asked", "_dataset", "_lock", "_schema", "_transport")
 
-    def __init__(self, transport: Transport, dataset: str, schema: Mapping[str, Any]) -> None:
+    def __init__(self, transport: Transport, dataset: str, schema: DatasetDocument) -> None:
         """Take the connection, and the dataset that questions are about."""
         self._transport, self._dataset, self._schema = transport, dataset, schema
         self._lock = threading.Lock()
-        self._asked: OrderedDict[str, tuple[QuestionForm, ...]] = OrderedDict()
+        self._asked: OrderedDict[str, tuple[QuestionDocument, ...]] = OrderedDict()
 
     # --- asking -------------------------------------------------------------------------------
 
-    def plan(self, question: QuestionLike, **price: Unpack[AskOptions]) -> Plan:
+    def plan(self, question: QuestionLike, **price: Unpack[AskOptions]) -> PlanDocument:
         """Return how a question would be answered, at what cost and how exactly; spend nothing."""
-        form = form_of(question, price, confirm=False)
-        found = self._call(
-            "POST", "queries", body=form.written(), headers=_PLAN, query="?dry_run=true"
-        )
-        plan: Plan = read_value(found["plan"])
+        form = question_document(question, price, confirm=False)
+        found = self._call("POST", "queries", body=form.written(), query="?dry_run=true")
+        plan = PlanDocument.read(found)
         self._remember(f"plan {plan.digest}", (form,))
         return plan
 
     def ask(
-        self, question: QuestionLike, *, confirm: bool = False, **price: Unpack[AskOptions]
-    ) -> Release:
+        self,
+        question: QuestionLike | PlanDocument,
+        *,
+        confirm: bool = False,
+        **price: Unpack[AskOptions],
+    ) -> ReleaseDocument:
         """Answer a question: the server charges, reads, adds noise and records.
 
         The same question at the same price is answered once, and told again for free.
@@ -282,7 +248,7 @@ class ServerConnection:
             confirm: whether an epsilon above 10 is meant.
             price: epsilon, rho or error, and what goes with it, as in ``Session.ask``.
         """
-        if isinstance(question, Plan):
+        if isinstance(question, PlanDocument):
             if any(value is not None for value in price.values()):
                 raise WrongKind(
                     what="a plan is given, and a price beside it.",
@@ -290,69 +256,69 @@ class ServerConnection:
                     do="ask for the plan alone, or plan the question anew.",
                 )
             (form,) = self._known(f"plan {question.digest}", "plan")
-            form = QuestionForm.read({**form.written(), "confirm": confirm is True})
+            form = form.but(confirm=confirm is True)
         else:
-            form = form_of(question, price, confirm=confirm)
-        found = self._call(
-            "POST", "queries", body=form.written(), headers={**_RELEASE, **_own_key()}
-        )
+            form = question_document(question, price, confirm=confirm)
+        found = self._call("POST", "queries", body=form.written(), headers=_own_key())
         return self._released(found, (form,))
 
     def remeasure(
         self,
-        answered: Release | QuestionLike,
+        answered: ReleaseDocument | QuestionLike,
         *,
         confirm: bool = False,
         **price: Unpack[AskOptions],
-    ) -> Release:
+    ) -> ReleaseDocument:
         """Buy another draw of an answer, and combine all draws; see ``Session.remeasure``."""
-        if isinstance(answered, Release):
+        if isinstance(answered, ReleaseDocument):
             before = self._known(f"release {answered.receipt}", "answer")
-            again = form_of("SELECT", price, confirm=confirm).written()
-            further = QuestionForm.read({**again, "question": before[0].written()["question"]})
+            again = question_document("SELECT", price, confirm=confirm)
+            further = again.but(question=before[0].question)
         else:
-            further = form_of(answered, price, confirm=confirm)
+            further = question_document(answered, price, confirm=confirm)
             before = (further,)
         forms = (*before, further)
         found = self._call(
             "POST",
             "remeasurements",
             body={"forms": [form.written() for form in forms]},
-            headers={**_RELEASE, **_own_key()},
+            headers=_own_key(),
         )
         return self._released(found, forms)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
-        if name not in self._schema["tables"]:
+        if name not in self._schema.tables:
             raise UnknownName(
                 what=f"there is no table {name} here.",
                 why="a question is about the tables that the server has opened.",
-                do=f"use one of: {', '.join(self._schema['tables'])}.",
+                do=f"use one of: {', '.join(self._schema.tables)}.",
             )
-        return Inquiry(queries.table(name), session=self)
+        return Inquiry(queries.table(name), session=cast("Any", self))
 
     # --- what is known ------------------------------------------------------------------------
 
     @property
     def tables(self) -> Mapping[str, Any]:
         """The tables by their names, with what is public about each."""
-        tables: Mapping[str, Any] = self._schema["tables"]
-        return tables
+        return self._schema.tables
 
     @property
-    def remaining(self) -> Left:
+    def remaining(self) -> BudgetDocument:
         """What is left of the budget for questions about everybody."""
-        return read_left(self._call("GET", "budget")["remaining"])
+        return BudgetDocument.read(self._call("GET", "budget")["remaining"])
 
-    def explain(self, *, audience: str = "analyst", entry: int | None = None) -> Any:
+    def explain(
+        self, *, audience: str = "analyst", entry: int | None = None
+    ) -> ExplanationDocument:
         """Say what everything that was released gives away, or one answer."""
-        query = f"?audience={audience}&format=value"
-        return read_value(self._call("GET", *_about(entry), "explain", query=query))
+        query = f"?audience={audience}&format=document"
+        return ExplanationDocument.read(self._call("GET", *_about(entry), "explain", query=query))
 
-    def label(self, *, entry: int | None = None) -> Any:
+    def label(self, *, entry: int | None = None) -> ExplanationDocument:
         """Return the privacy label of everything that was released, or of one answer."""
-        return read_value(self._call("GET", *_about(entry), "label", query="?format=value"))
+        found = self._call("GET", *_about(entry), "label", query="?format=document")
+        return ExplanationDocument.read(found)
 
     # --- ending -------------------------------------------------------------------------------
 
@@ -375,19 +341,21 @@ class ServerConnection:
     def _call(self, method: str, *path: str, **more: Any) -> Any:
         return self._transport.call(method, "v1", "datasets", self._dataset, *path, **more)
 
-    def _released(self, found: Mapping[str, Any], forms: tuple[QuestionForm, ...]) -> Release:
-        release = release_of(found)
+    def _released(
+        self, found: Mapping[str, Any], forms: tuple[QuestionDocument, ...]
+    ) -> ReleaseDocument:
+        release = ReleaseDocument.read(found)
         self._remember(f"release {release.receipt}", forms)
         return release
 
-    def _remember(self, name: str, forms: tuple[QuestionForm, ...]) -> None:
+    def _remember(self, name: str, forms: tuple[QuestionDocument, ...]) -> None:
         with self._lock:
             self._asked[name] = forms
             self._asked.move_to_end(name)
             while len(self._asked) > _KEPT:
                 self._asked.popitem(last=False)
 
-    def _known(self, name: str, what: str) -> tuple[QuestionForm, ...]:
+    def _known(self, name: str, what: str) -> tuple[QuestionDocument, ...]:
         with self._lock:
             found = self._asked.get(name)
         if found is None:
@@ -443,7 +411,7 @@ def connect(
     try:
         seen = transport.call("GET", "v1", "datasets")["datasets"]
         name = _only(seen) if dataset is None else dataset
-        schema = transport.call("GET", "v1", "datasets", name)
+        schema = DatasetDocument.read(transport.call("GET", "v1", "datasets", name))
     except BaseException:
         transport.close()
         raise

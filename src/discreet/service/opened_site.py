@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from discreet.errors import (
     DiscreetError,
@@ -33,6 +33,9 @@ from discreet.service.witness_keeper import WitnessKeeper
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.pool import Pool
 
+if TYPE_CHECKING:  # loaded where a site names a provider
+    from discreet.service.oidc import OpenIdLogin
+
 _KEPT_JOBS: Final = 4096
 
 
@@ -52,6 +55,7 @@ class OpenedSite:
         "log",
         "login_rates",
         "logins",
+        "openid",
         "rates",
         "site",
         "tokens",
@@ -70,6 +74,11 @@ class OpenedSite:
         self.tokens = Tokens(self._store, self.directory, log=self.log)
         self.rates = RateLimits(per_minute=site.limits.calls_per_minute)
         self.login_rates = RateLimits(per_minute=site.limits.logins_per_minute)
+        self.openid: OpenIdLogin | None = None
+        if site.provider is not None:  # loaded where it is used
+            from discreet.service.oidc import OpenIdLogin  # noqa: PLC0415
+
+            self.openid = OpenIdLogin(site.provider, url=site.address.url)
         self._lock = threading.Lock()
         self._jobs: dict[str, AskJob] = {}
         self._ends: dict[str, Receipt] = {}
@@ -100,6 +109,8 @@ class OpenedSite:
         self._witnesses.close()
         for ledger in self._ledgers.values():
             ledger.close()
+        if self.openid is not None:
+            self.openid.close()
         self.log.write("stop")
         self._store.close()
         self.log.close()

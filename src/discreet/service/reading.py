@@ -19,7 +19,7 @@ from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt, StoredAnswer
 from discreet.service.asking import TellingCounter
 from discreet.service.roles import Caller, Permission
-from discreet.service.views import Explained, Upkeep
+from discreet.service.views import Upkeep
 
 if TYPE_CHECKING:  # handed in
     from discreet.ledger.verify import Report
@@ -91,7 +91,7 @@ class ReadingCounter(TellingCounter):
 
     def explain(
         self, caller: Caller, dataset: str, *, audience: str = "analyst", entry: int | None = None
-    ) -> Explained:
+    ) -> Mapping[str, Any]:
         """Say what all answers, or one of them, give away about one person."""
         self._check(caller, dataset, Permission.RELEASES)
         if audience not in _AUDIENCES:
@@ -102,15 +102,16 @@ class ReadingCounter(TellingCounter):
             )
         until = self._published(caller, dataset, entry)
         job = {"verb": "explain", "audience": audience, **_about(entry, until)}
-        found = self._worked(caller, dataset, job)
-        return _explained(found)
+        found: Mapping[str, Any] = self._worked(caller, dataset, job)["document"]
+        return found
 
-    def label(self, caller: Caller, dataset: str, *, entry: int | None = None) -> Explained:
+    def label(self, caller: Caller, dataset: str, *, entry: int | None = None) -> Mapping[str, Any]:
         """Return the privacy label of all answers, or of one of them."""
         self._check(caller, dataset, Permission.RELEASES)
         until = self._published(caller, dataset, entry)
-        found = self._worked(caller, dataset, {"verb": "label", **_about(entry, until)})
-        return _explained(found)
+        job = {"verb": "label", **_about(entry, until)}
+        found: Mapping[str, Any] = self._worked(caller, dataset, job)["document"]
+        return found
 
     def release(self, caller: Caller, dataset: str, entry: int) -> Mapping[str, Any]:
         """Return an answer that is on record, by the number of its entry, as it was stored."""
@@ -199,12 +200,3 @@ class ReadingCounter(TellingCounter):
 
 def _about(entry: int | None, until: Receipt | None) -> dict[str, Any]:
     return {"entry": entry, "until": None if until is None else str(until)}
-
-
-def _explained(found: Mapping[str, Any]) -> Explained:
-    return Explained(
-        text=found["text"],
-        html=found["html"],
-        content=found["json"],
-        encoded=found["encoded"],
-    )

@@ -102,6 +102,36 @@ class TrustedProxy:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityProvider:
+    """An OpenID Connect provider, which says who people are and in which groups.
+
+    >>> IdentityProvider(issuer="https://login.example", client_id="discreet",
+    ...                  secret_file=Path("oidc.secret")).claims
+    ('preferred_username', 'groups')
+    """
+
+    issuer: str
+    client_id: str
+    secret_file: Path
+    """Holds the client's secret, on one line."""
+    claims: tuple[str, str] = ("preferred_username", "groups")
+    """The claims with the name and with the groups."""
+    scope: str = "openid profile"
+
+    def secret(self) -> str:
+        """Read the client's secret."""
+        try:
+            return self.secret_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise BadPolicy(
+                what="the secret of the identity provider cannot be read.",
+                why="the server shows by it who it is.",
+                do=f"write it into {self.secret_file.name}, for the user of the server alone.",
+            ) from None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceLimits:
     """What one call, one person and one worker may use; none of it depends on data.
 
@@ -138,8 +168,9 @@ class Site:
     people: Mapping[str, Grant] = field(default_factory=lambda: MappingProxyType({}))
     """Who may log in, with their roles and datasets: the only source of both."""
     groups: Mapping[str, Grant] = field(default_factory=lambda: MappingProxyType({}))
-    """What the members of groups may do, which a proxy names."""
+    """What the members of groups may do, which a provider or a proxy names."""
     proxy: TrustedProxy | None = None
+    provider: IdentityProvider | None = None
     address: ServerAddress = field(default_factory=ServerAddress)
     limits: ServiceLimits = field(default_factory=ServiceLimits)
     loopback_person: str | None = None
@@ -162,7 +193,7 @@ class Site:
 _FORMAT: Final = 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,38}", re.ASCII)
 SITE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "": ("format", "state", "address", "proxy", "limits", "datasets", "people", "groups"),
+    "": ("format", "state", "address", "oidc", "proxy", "limits", "datasets", "people", "groups"),
     "address": ("host", "port", "certificate", "key", "public_url"),
     "limits": (
         "workers",
@@ -177,6 +208,7 @@ SITE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "datasets.NAME": ("policy", "data", "ledger", "witness"),
     "people.NAME": ("roles", "datasets"),
     "groups.NAME": ("roles", "datasets"),
+    "oidc": ("issuer", "client_id", "secret_file", "name_claim", "groups_claim", "scope"),
     "proxy": ("addresses", "user", "groups"),
 }
 """All keys of a site file, by the header above them; every other one is refused."""
@@ -265,6 +297,7 @@ def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
         people=people,
         groups=dict(_grants(_table(data.get("groups", {}), "groups"), datasets, "groups")),
         proxy=_proxy(data.get("proxy")),
+        provider=_provider(data.get("oidc"), folder),
         address=_address(_table(data.get("address", {}), "address"), folder),
         limits=_limits(_table(data.get("limits", {}), "limits")),
     )
@@ -340,6 +373,23 @@ def _grants(
         grant = Grant(roles=frozenset(map(Role, words)), datasets=seen)
         check_grants(name, [grant])
         yield name, grant
+
+
+def _provider(data: object, folder: Path) -> IdentityProvider | None:
+    if data is None:
+        return None
+    said = _table(data, "oidc")
+    _known(said, "oidc")
+    given = {name: _text(said.get(name), f"oidc.{name}") for name in ("issuer", "client_id")}
+    names = zip(("name_claim", "groups_claim"), ("preferred_username", "groups"), strict=True)
+    claims = [_text(said.get(name, usual), f"oidc.{name}") for name, usual in names]
+    return IdentityProvider(
+        issuer=given["issuer"],
+        client_id=given["client_id"],
+        secret_file=(folder / _text(said.get("secret_file"), "oidc.secret_file")).absolute(),
+        claims=(claims[0], claims[1]),
+        scope=_text(said.get("scope", "openid profile"), "oidc.scope"),
+    )
 
 
 def _proxy(data: object) -> TrustedProxy | None:

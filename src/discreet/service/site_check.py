@@ -35,7 +35,7 @@ from discreet.service.state import (
 )
 from discreet.session import open as open_session
 
-_PACKAGES: Final = ("argon2", "fastapi", "jinja2", "multipart", "uvicorn")
+_PACKAGES: Final = ("argon2", "authlib", "fastapi", "httpx", "jinja2", "multipart", "uvicorn")
 _SOCKET_PATH: Final = 107
 """How many bytes the path of a socket may have."""
 
@@ -125,6 +125,13 @@ def _files(site: Site) -> Iterator[str]:
     key = site.address.key
     if key is not None and key.is_file() and _others(key):
         yield f"the TLS key {key.name} can be read by others."
+    if site.provider is not None:
+        try:
+            site.provider.secret()
+        except DiscreetError as error:
+            yield error.what
+        if site.provider.secret_file.is_file() and _others(site.provider.secret_file):
+            yield "the secret of the identity provider can be read by others."
     if site.passwords.is_file() and _others(site.passwords):
         yield f"the password file {site.passwords.name} can be read by others."
 

@@ -5,48 +5,52 @@ Trust: public.
 
 from __future__ import annotations
 
+import base64
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from discreet import release as releases
-from discreet.ledger.values import Receipt
+from discreet.documents import QuestionDocument
 from discreet.ledger.witness import Anchor
-from discreet.service.question_form import QuestionForm
-from discreet.service.value_codec import read_value
 
 if TYPE_CHECKING:  # made when first used, since a server that only passes them on needs neither
     from discreet.plan.plan import Plan
     from discreet.release import Release
 
 
+def packed(value: object) -> str:
+    """Return a plan or a release as a worker sends it to its own server, and to no one else."""
+    return base64.b85encode(pickle.dumps(value)).decode("ascii")
+
+
+def _unpacked(text: str) -> Any:
+    return pickle.loads(base64.b85decode(text))  # noqa: S301  a worker of this server wrote it
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """How a question would be answered: as JSON for programs, and as a plan."""
+    """How a question would be answered: as a document for programs, and as a plan for pages."""
 
     document: Mapping[str, Any]
-    encoded: Any = field(repr=False)
-    size: str
-    curve: Sequence[Mapping[str, Any]] = ()
-    """The errors at lower and higher prices, where they were asked for."""
+    packed: str = field(repr=False)
 
     @property
     def plan(self) -> Plan:
         """The plan, as a session would give it."""
-        plan: Plan = read_value(self.encoded)
+        plan: Plan = _unpacked(self.packed)
         return plan
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """An answer: as JSON for programs, and as a release."""
+    """An answer: as a document for programs, and as a release for pages."""
 
     document: Mapping[str, Any]
-    encoded: Mapping[str, Any] = field(repr=False)
-    """What a client needs to make the release: plans, written, receipt, replayed, private, share"""
+    packed: str = field(repr=False)
 
     @property
     def entry(self) -> int:
@@ -56,7 +60,8 @@ class Answered:
     @property
     def release(self) -> Release:
         """The answer, as a session would give it."""
-        return release_of(self.encoded)
+        release: Release = _unpacked(self.packed)
+        return release
 
     def arrow(self) -> bytes:
         """Return the table with its intervals as an Arrow stream."""
@@ -67,31 +72,6 @@ class Answered:
         with pa.ipc.new_stream(sink, table.schema) as stream:
             stream.write_table(table)
         return sink.getvalue()
-
-
-def release_of(encoded: Mapping[str, Any]) -> Release:
-    """Return the release that a worker has sent in pieces."""
-    plans = [read_value(plan) for plan in encoded["plans"]]
-    receipt = encoded["receipt"]
-    release = releases.Release.read(encoded["written"].encode("ascii"), *plans).recorded(
-        None if receipt is None else Receipt.read(receipt),
-        replayed=encoded["replayed"],
-        private=encoded["private"],
-    )
-    share = read_value(encoded["share"])
-    return release if share is None else replace(release, share=share)
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
-    """An explanation or a label, in three forms."""
-
-    text: str
-    html: str
-    content: Mapping[str, Any]
-    encoded: Any = field(repr=False)
-    """What a client needs to make the explanation or the label."""
 
 
 @final
@@ -153,6 +133,6 @@ class AskedBefore:
 
     dataset: str
     person: str
-    forms: tuple[QuestionForm, ...]
+    forms: tuple[QuestionDocument, ...]
     entry: int
     at: float

@@ -28,15 +28,16 @@ from discreet.accounting import Left
 from discreet.accounting.amounts import format_down
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
-from discreet.errors import BadPolicy, LedgerError, NotPerUnit, WrongKind
+from discreet.errors import BadPolicy, LedgerError, NotPerUnit, UnsupportedSQL, WrongKind
 from discreet.plan.binding.bound_question import BoundQuestion, bind_question
+from discreet.plan.binding.joins import conjuncts
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as plan_question
 from discreet.query.expression_types import columns
-from discreet.query.expressions import Column
+from discreet.query.expressions import Call, Column
 from discreet.query.question import Question
-from discreet.query.relations import Relation, Scan, descend, folded
+from discreet.query.relations import Join, Relation, Scan, descend, folded
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, KeyValue
 from discreet.requests.raw_totals import RawTotals
@@ -56,15 +57,20 @@ if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
 Rows: TypeAlias = Sequence[tuple[KeyValue, ...]]
 
 
+_MOST_PUBLIC_ROWS: Final = 10**8
+"""How many rows a join of public tables may have while a question is planned."""
+
+
 class PublicTableReader:
     """Reads the distinct rows of relations over public tables alone."""
 
-    __slots__ = ("_engine", "_public")
+    __slots__ = ("_engine", "_keys", "_public")
 
     def __init__(self, engine: Engine, schema: Schema) -> None:
         """Take the engine, and which tables are public."""
         self._engine = engine
         self._public = {folded(table.name) for table in schema.tables if table.public}
+        self._keys = {folded(table.name): table.key for table in schema.tables}
 
     def __call__(self, relation: Relation) -> Rows:
         """Return the distinct rows, sorted."""
@@ -75,8 +81,48 @@ class PublicTableReader:
                 why="its rows would be shown without noise.",
                 do="list groups from public tables alone.",
             )
+        if self._most_rows(relation) > _MOST_PUBLIC_ROWS:
+            raise UnsupportedSQL(
+                what="public tables are joined to more rows than planning reads.",
+                why=f"the product of their sizes is above {_MOST_PUBLIC_ROWS:,}; plans are free.",
+                do="join fewer of them, or by columns that the policy declares as their keys.",
+            )
         raw = self.counted(relation)
         return list(zip(*(column.to_pylist() for column in raw.keys), strict=True))
+
+    def _most_rows(self, relation: Relation) -> int:
+        """Bound the rows of a relation by the sizes of its tables (T1); one table is not bounded.
+
+        A join by the key of its right side adds no row; any other may lead to the product.
+        """
+        if not any(isinstance(node, Join) for node in descend(relation)):
+            return 0
+        return self._bound(relation)
+
+    def _bound(self, relation: Relation) -> int:
+        match relation:
+            case Scan():
+                first = Scan(relation.table, relation.columns[:1])
+                return max(1, int(sum(self.counted(first).units)))
+            case Join():
+                left, right = self._bound(relation.left), self._bound(relation.right)
+                return left + right if self._by_key(relation) else left * right
+            case _:
+                return sum(map(self._bound, relation.children())) or 1
+
+    def _by_key(self, join: Join) -> bool:
+        """Say whether each row on the left meets at most one on the right."""
+        if not isinstance(join.right, Scan) or join.on is None:
+            return False
+        key = {folded(name) for name in self._keys.get(folded(join.right.table), ())}
+        met = {
+            folded(part.name)
+            for each in conjuncts(join.on)
+            if isinstance(each, Call) and each.function == "="
+            for part in each.arguments
+            if isinstance(part, Column)
+        }
+        return bool(key) and key <= met
 
     def counted(self, relation: Relation) -> RawTotals:
         """Count how often each row occurs."""

@@ -19,15 +19,19 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.synthetic.evidence import Evidence, Measured, Selection
     from discreet.synthetic.methods.aim import AIM
     from discreet.synthetic.methods.dual_query import DualQuery
-    from discreet.synthetic.methods.mst import MST
+    from discreet.synthetic.methods.mst import MST, Independent
     from discreet.synthetic.methods.mwem import MWEM
-    from discreet.synthetic.methods.product import Independent
-    from discreet.synthetic.models import model_of
     from discreet.synthetic.planning import plan_synthesis, synthesize
-    from discreet.synthetic.range_queries import all_ranges, between, counts_of, other_than
+    from discreet.synthetic.program import model_of
     from discreet.synthetic.release import SyntheticRelease
     from discreet.synthetic.synthesis_plan import SynthesisPlan
-    from discreet.synthetic.workload import marginals, marginals_of
-
+    from discreet.synthetic.workload import (
+        all_ranges,
+        between,
+        counts_of,
+        marginals,
+        marginals_of,
+        other_than,
+    )
 
 __all__, __getattr__, __dir__ = open_door(__name__, __file__)

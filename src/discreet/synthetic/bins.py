@@ -1,6 +1,6 @@
 """Bins at private quantiles: bought first, in the same program, at a price of their own.
 
-Trust: kernel.
+Trust: kernel.  Proofs are in docs/proofs/synthetic.md.
 
 The joint histogram is read in up to 1024 fine cells of equal width for such a column.  Each inner
 edge is selected among the edges of these cells, and fine codes become codes of the bins found.
@@ -9,10 +9,6 @@ Definition.  For the i-th of k bins, the score of an edge is -|(k - i) b - i a|,
 below it and a rows not below; NULL counts nowhere.  It is 0 at a quantile of level i / k.
 Theorem (key ``bin-edges``).  If one unit moves the histogram by d rows in one direction, a score
 moves by at most max(i, k - i) d; where one unit replaces another, by at most k d.
-Proof.  Added rows raise b and a by numbers that add up to at most d, so that (k - i) b - i a moves
-by at most the larger coefficient times d, up or down.  Of a replacement, the rows that come and
-those that go move it furthest apart where they are on different sides: by (k - i) d + i d.
-Each selection is an exponential mechanism (key ``exponential-mechanism``).
 """
 
 from __future__ import annotations
@@ -31,11 +27,9 @@ from discreet.exact import decimal, positive, whole
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.mechanism import Number
 from discreet.noise import Entropy
-from discreet.synthetic.coded_columns import NumberBins
-from discreet.synthetic.domain import Domain
-from discreet.synthetic.joint import JointHistogram
-from discreet.synthetic.sensitivity import UnitMoves
-from discreet.synthetic.spending import Spending
+from discreet.synthetic.domain import Domain, NumberBins
+from discreet.synthetic.joint import JointHistogram, UnitMoves
+from discreet.synthetic.measurer import Spending
 
 FINE: Final = 1024
 """How many cells of equal width edges are chosen among."""
@@ -83,9 +77,8 @@ def read_bins(given: object, names: tuple[str, ...]) -> dict[str, Bins]:
         wrong = [name for name in given if str(name).casefold() not in known]
         if wrong:
             raise OutOfRange(
-                what=f"bins are given for {wrong[0]}, which is no column of the table.",
-                why="they would be used in vain.",
-                do=f"name some of: {', '.join(names)}.",
+                f"bins are given for {wrong[0]}, which is no column of the table; name some of: "
+                f"{', '.join(names)}."
             )
         chosen = {str(name).casefold(): value for name, value in given.items()}
     else:
@@ -98,9 +91,8 @@ def _checked(value: object) -> Bins:
         return value
     if isinstance(value, bool) or not isinstance(value, int):
         raise WrongKind(
-            what=f"a {type(value).__name__} does not say how many bins there are.",
-            why="numbers are shown in bins, of equal width or at private quantiles.",
-            do="write bins=32, or bins={'cost': dp.synthetic.quantile_bins(epsilon=0.1)}.",
+            f"a {type(value).__name__} does not say how many bins there are; write bins=32, or "
+            f"bins={{'cost': dp.synthetic.quantile_bins(epsilon=0.1)}}."
         )
     return whole(value, name="bins", low=1, high=4096)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.errors import OutOfRange, TooLarge, WrongKind
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.inference.values import ImpossibleCells, Marginal
+from discreet.synthetic.inference.inference import ImpossibleCells, Marginal
 
 _MOST_LINKED: Final = 1 << 24
 """So many combinations of values are looked at."""
@@ -90,9 +90,8 @@ def forbid(values: Mapping[str, Any]) -> Forbidden:
     """
     if not isinstance(values, Mapping) or len(values) < 2:
         raise WrongKind(
-            what="a forbidden combination does not name two columns.",
-            why="a single value that nobody has is no category.",
-            do="write forbid({'sex': 'male', 'pregnant': True}), say.",
+            "a forbidden combination does not name two columns; write "
+            "forbid({'sex': 'male', 'pregnant': True}), say."
         )
     return Forbidden(tuple(values.items()))
 
@@ -110,9 +109,8 @@ def determines(column: str, other: str, values: Mapping[Any, Any]) -> Determined
     """
     if column == other or not isinstance(values, Mapping) or not values:
         raise WrongKind(
-            what="a map between two columns is missing.",
-            why="it says which value of the one goes with each value of the other.",
-            do="write determines('city', 'region', {'Ulm': 'south'}), say.",
+            "a map between two columns is missing; write determines('city', 'region', "
+            "{'Ulm': 'south'}), say."
         )
     return Determined(column, other, tuple(values.items()))
 
@@ -122,9 +120,8 @@ def _code(domain: Domain, name: str, value: object) -> int:
     code = domain.columns[place].code(value)
     if code is None:
         raise OutOfRange(
-            what=f"a constraint names a value that column {name} cannot have.",
-            why="it would be followed in vain.",
-            do="use declared categories, and numbers and days within their bounds.",
+            f"a constraint names a value that column {name} cannot have; use declared categories, "
+            "and numbers and days within their bounds."
         )
     return code
 
@@ -149,9 +146,8 @@ def _check_possible(domain: Domain, columns: Marginal, group: Sequence[Impossibl
     shape = domain.coded.shape(columns)
     if math.prod(shape) > _MOST_LINKED:
         raise TooLarge(
-            what=f"constraints link columns with more than {_MOST_LINKED} combinations of values.",
-            why="whether they leave a row possible is looked up in all of them.",
-            do="state fewer of them, or use fewer bins.",
+            f"constraints link columns with more than {_MOST_LINKED} combinations of values; state "
+            "fewer of them, or use fewer bins."
         )
     possible = np.ones(shape, dtype=np.bool_)
     for one in group:
@@ -162,8 +158,4 @@ def _check_possible(domain: Domain, columns: Marginal, group: Sequence[Impossibl
         spread = [own[places.index(at)] if at in places else 1 for at in range(len(columns))]
         possible &= allowed.reshape(spread)
     if not possible.any():
-        raise OutOfRange(
-            what="the constraints leave no row possible.",
-            why="a synthetic table would have no row to show.",
-            do="take back some of them.",
-        )
+        raise OutOfRange("the constraints leave no row possible; take back some of them.")

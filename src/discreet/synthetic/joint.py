@@ -1,6 +1,6 @@
 """The joint histogram of a table: one bounded read, of which every marginal is a projection.
 
-Trust: kernel (T7).
+Trust: kernel (T7).  Proofs are in docs/proofs/synthetic.md.
 
 What one unit adds to it is bounded by the engine, whatever the data is.
 
@@ -13,12 +13,22 @@ Theorem (key ``joint-histogram``).  Let one unit be added or removed, and let th
 to m groups of r rows; m = r = 1 where each row is a unit.  Then every marginal moves by at most
 m r in L1, and therefore in L2, always in one direction; where one unit replaces another, by at most
 2 m r in L1 and by the root of 2 times m r in L2, and a single cell by at most m r.
-Proof.  By ``bounded-contribution`` the unit changes at most m counts, each by at most r and upward
-when it is added.  Summing counts over cells, leaving out combinations that are no codes, and
-clamping sums from above bring no two histograms further apart in L1, and keep the direction.  An L2
-norm is at most the L1 norm.  A replacement removes b and adds a, vectors without negative entries
-and of norms up to m r: ||a - b||_1 <= 2 m r, ||a - b||_2**2 <= ||a||_2**2 + ||b||_2**2, which is at
-most 2 (m r)**2, and each entry of a - b is between -m r and m r.
+
+What one unit moves: each measurement and each selection of a program, as a leaf with its price.
+
+Programs are planned and carried out with the same leaves.
+
+Definition.  A *measurement* adds noise to all counts of a marginal, or to one of them.  A *score*
+of a marginal is a weight times (the L1 distance between its counts and public numbers, less a
+public number); a score of a cell is the distance between its count and a public number.  Public
+numbers are rounded to a fixed grid of 2**-20 rows first, so that scores are integers on the grid.
+
+Theorem (key ``synthetic-scores``).  Let one unit move the joint histogram by at most d rows (key
+``joint-histogram``).  Then a score of weight w moves by at most w d, and by 2 w d where one unit
+replaces another; the score of a cell moves by at most d either way.
+Proof.  By the triangle inequality a distance to fixed numbers moves by at most as much as the
+counts do in L1; for one cell, by as much as its count does.  Rounding concerns public numbers
+alone.  Clamping a score to 62 bits moves no two scores apart.
 """
 
 from __future__ import annotations
@@ -26,12 +36,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting import Leaf
 from discreet.errors import OutOfRange, TooLarge
+from discreet.loss import ZeroConcentrated
+from discreet.mechanisms import Exponential, Gaussian, Laplace
+from discreet.plan.pricing.group_sensitivity import root_up
 from discreet.plan.statistics.contribution_bounds import OneRow, one_row_of
 from discreet.query.expressions import Call, Case, Cast, Expression, Literal
 from discreet.query.types import Type
@@ -39,9 +54,9 @@ from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import key_literal
 from discreet.requests.text_limits import check_text_work
-from discreet.synthetic.coded_columns import Categories, CodedColumn, NumberBins, Periods
-from discreet.synthetic.domain import Domain
-from discreet.synthetic.inference.values import Marginal
+from discreet.synthetic.domain import Categories, CodedColumn, Domain, NumberBins, Periods
+from discreet.synthetic.inference.inference import Marginal
+from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # handed in
     from discreet.session.programs import ProgramRows
@@ -119,9 +134,8 @@ def moved_by(request: EngineRequest) -> int:
     (total,) = request.totals
     if total.low != 0:  # a unit without a number of groups makes no request
         raise OutOfRange(
-            what="a request does not bound what one unit adds to the histogram.",
-            why="noise is scaled to that bound.",
-            do="make requests with joint_request.",
+            "a request does not bound what one unit adds to the histogram; make requests with "
+            "joint_request."
         )
     return total.most * (1 if request.groups is None else request.groups)
 
@@ -192,9 +206,8 @@ class JointHistogram:
         counts = np.asarray(raw.totals[ROWS], dtype=np.int64)
         if counts.size > MOST_COMBINATIONS:
             raise TooLarge(
-                what=f"the table has more than {MOST_COMBINATIONS} different rows.",
-                why="all of them are held in memory while marginals are measured.",
-                do="use fewer columns or fewer bins.",
+                f"the table has more than {MOST_COMBINATIONS} different rows; use fewer columns or "
+                "fewer bins."
             )
         packed = [key.fill_null(-1).to_numpy(zero_copy_only=False) for key in raw.keys]
         known = np.ones(counts.size, dtype=np.bool_)
@@ -251,3 +264,97 @@ def _unpacked(
         key, code = np.divmod(key, size)
         codes.append(code.astype(_narrowest(size)))
     return codes[::-1]
+
+
+GRID: Final = 1 << 20
+"""Steps of the grid of public numbers in scores, for each row."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class UnitMoves:
+    """How far one unit moves what a program measures, and under which relation.
+
+    >>> from discreet.units import row
+    >>> UnitMoves(2, row()).measured(Gaussian(variance=8)).source.concentrated(distance=2).rho
+    Fraction(1, 4)
+    """
+
+    rows: int
+    unit: PrivacyUnit
+
+    @property
+    def replaces(self) -> bool:
+        """Whether one unit may take the place of another."""
+        return self.unit.relation.replaces
+
+    @property
+    def l1(self) -> int:
+        """How far a marginal moves in L1 between neighbors."""
+        return 2 * self.rows if self.replaces else self.rows
+
+    @property
+    def l2_squared(self) -> int:
+        """How far a marginal moves in L2 between neighbors, squared."""
+        return 2 * self.rows**2 if self.replaces else self.rows**2
+
+    def measured(self, noise: Gaussian | Laplace, *, single: bool = False) -> Leaf:
+        """Return the leaf of noise on all counts of a marginal, or on a single one."""
+        if isinstance(noise, Laplace):
+            far = Fraction(self.rows if single else 2 * self.rows)
+            return self._leaf(noise, "count", Fraction(self.rows), far)
+        far = root_up(self.rows**2 if single else 2 * self.rows**2)
+        return self._leaf(
+            noise, "count", Fraction(self.rows), far, coordinates=1 if single else self.l1
+        )
+
+    def selected(self, scale: Fraction, *, candidates: int, weight: int) -> Leaf:
+        """Return the leaf of a selection among marginals, by scores of at most this weight.
+
+        ``scale`` is in rows times weights.
+        """
+        far = Fraction(weight * self.rows * GRID)
+        return self._leaf(_choice(scale, candidates), "choice", far, 2 * far)
+
+    def selected_cell(self, scale: Fraction, *, candidates: int) -> Leaf:
+        """Return the leaf of a selection among cells."""
+        far = Fraction(self.rows * GRID)
+        return self._leaf(_choice(scale, candidates), "choice", far, far)
+
+    def chosen(self, choice: Exponential, *, added: int, replaced: int) -> Leaf:
+        """Return the leaf of a selection by scores that move as far as these."""
+        return self._leaf(choice, "choice", Fraction(added), Fraction(replaced))
+
+    def _leaf(
+        self,
+        source: Gaussian | Laplace | Exponential,
+        name: str,
+        added: Fraction,
+        replaced: Fraction,
+        coordinates: int = 1,
+    ) -> Leaf:
+        whose = PrivacyUnit(
+            name=self.unit.name, columns=self.unit.columns, relation=Relation.ADD_REMOVE
+        )
+        return Leaf(
+            source,
+            name=name,
+            unit=whose,
+            added=added,
+            replaced=replaced if self.replaces else None,
+            coordinates=coordinates,
+        )
+
+
+def concentrated_leaf(rho: Fraction, unit: PrivacyUnit) -> Leaf:
+    """Return a leaf of a zero-concentrated loss between neighbors of the unit's own relation.
+
+    What is certified where one unit replaces another holds where one is added or removed.
+    """
+    whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
+    loss = ZeroConcentrated(rho=rho)
+    return Leaf(loss, unit=whose, replaced=loss if unit.relation.replaces else None)
+
+
+def _choice(scale: Fraction, candidates: int) -> Exponential:
+    return Exponential(candidates=candidates, scale=scale * GRID)

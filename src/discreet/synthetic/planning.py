@@ -2,50 +2,60 @@
 
 Trust: kernel.  Planning reads nothing private and spends nothing; making is one program of the
 session, charged before a row is read and recorded before anything is told.
+
+What a call asks for: the question, the domain and the price of a synthetic table.
+
+Everything comes from the arguments, the schema and the policy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from discreet.accounting import Budget
+from discreet.accounting.amounts import amount_value
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
+from discreet.loss import ZeroConcentrated
 from discreet.mechanisms.mechanism import Number
 from discreet.plan.pricing.requested_price import (
     PriceArguments,
+    RequestedPrice,
     check_requested_price,
     read_requested_price,
 )
 from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.builder import Rows
-from discreet.synthetic.bins import Bins, BoughtBins, QuantileBins
+from discreet.query.expressions import Aggregate, Column
+from discreet.query.question import Question
+from discreet.query.relations import Relation, Table, folded
+from discreet.query.types import Type
+from discreet.requests.table_schema import TableFacts
+from discreet.session.programs import ProgramRows
+from discreet.synthetic.bins import FINE, Bins, BoughtBins, QuantileBins, read_bins
 from discreet.synthetic.constraints import Constraint, Determined, Forbidden, impossible
-from discreet.synthetic.domain import BINS, Domain
-from discreet.synthetic.evidence_format import read
-from discreet.synthetic.inference.values import ImpossibleCells
-from discreet.synthetic.joint import joint_request, moved_by
+from discreet.synthetic.domain import BINS, CodedColumn, Domain, NumberBins, coded_column
+from discreet.synthetic.evidence import read
+from discreet.synthetic.inference.inference import ImpossibleCells
+from discreet.synthetic.joint import UnitMoves, joint_request, moved_by
 from discreet.synthetic.methods.aim import AIM, work_seconds
 from discreet.synthetic.methods.method import Method, Task
 from discreet.synthetic.methods.mst import MST
-from discreet.synthetic.models import METHODS
-from discreet.synthetic.program import SyntheticDraw, synthesis_program
-from discreet.synthetic.range_queries import AllRanges, ListedCounts, Workload
+from discreet.synthetic.program import METHODS, SyntheticDraw, synthesis_program
 from discreet.synthetic.release import SyntheticRelease
-from discreet.synthetic.report.error_curve import column_errors
-from discreet.synthetic.requested_table import (
-    domain_of,
-    question_of_rows,
-    rho_asked,
-    with_budget_delta,
-)
-from discreet.synthetic.sensitivity import UnitMoves
+from discreet.synthetic.report.error_report import column_errors
 from discreet.synthetic.synthesis_plan import SynthesisPlan
 from discreet.synthetic.workload import (
     MOST_CELLS,
     AllMarginals,
+    AllRanges,
     CodedQuery,
+    ListedCounts,
     ListedMarginals,
+    Workload,
     marginals,
 )
 
@@ -137,6 +147,7 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
         method=chosen,
         unit=session.unit,
         moves=task.moves.rows,
+        equal_rows=request.totals[0].most,
         rounds=schedule.rounds,
         noise=schedule.deviation,
         one_way=column_errors(domain, chosen, schedule, ask.size),
@@ -166,9 +177,8 @@ def synthesize(session: Session, plan: SynthesisPlan, *, confirm: bool = False) 
     """
     if not isinstance(plan, SynthesisPlan):
         raise WrongKind(
-            what=f"a {type(plan).__name__} is no plan of a synthetic table.",
-            why="a plan has its price, which can be looked at before it is paid.",
-            do="plan it first: discreet.plan_synthesis(session, 'visits', epsilon=1, delta=1e-9).",
+            f"a {type(plan).__name__} is no plan of a synthetic table; plan it first: "
+            "discreet.plan_synthesis(session, 'visits', epsilon=1, delta=1e-9)."
         )
     stored = session.perform(plan.program, confirm=confirm)
     return SyntheticRelease.of(
@@ -187,11 +197,9 @@ def _check_known(method: object, workload: object, constraints: Sequence[Constra
     known = known and isinstance(constraints, list | tuple)
     if not known or any(type(each) not in {Forbidden, Determined} for each in constraints):
         raise WrongKind(
-            what="a method, a workload or a constraint is none of this package.",
-            why="a method measures data while it runs, and what it claims to cost is believed.",
-            do="use dp.synthetic.AIM(), MST(), MWEM(), DualQuery() or Independent(); "
-            "marginals(...), marginals_of(...), counts_of(...) or all_ranges(...); forbid(...) and "
-            "determines(...).",
+            "a method, a workload or a constraint is none of this package; use dp.synthetic.AIM(), "
+            "MST(), MWEM(), DualQuery() or Independent(); marginals(...), marginals_of(...), "
+            "counts_of(...) or all_ranges(...); forbid(...) and determines(...)."
         )
 
 
@@ -208,10 +216,8 @@ def _check_public_codes(
     if named or counted:
         what = "a constraint" if named else "a query"
         raise WrongKind(
-            what=f"{what} names column {domain.columns[min(named or counted)].name}, whose bins "
-            "are bought.",
-            why="which combinations it is about would depend on where the data has its quantiles.",
-            do=f"give the column public bins, such as bins=32, or leave {what} out.",
+            f"{what} names column {domain.columns[min(named or counted)].name}, whose bins are "
+            f"bought; give the column public bins, such as bins=32, or leave {what} out."
         )
 
 
@@ -223,7 +229,149 @@ def _check_hope(plan: SynthesisPlan) -> None:
     worst = max(plan.one_way or (("", 0.0),), key=lambda pair: pair[1])
     if worst[1] > _HOPELESS:
         raise OutOfRange(
-            what=f"column {worst[0]} alone would be off by {100 * worst[1]:.0f} % of all rows.",
-            why="at this price noise is larger than what is measured; nothing was spent.",
-            do="pay more, use fewer columns, categories or bins; or go on with anyway=True.",
+            f"column {worst[0]} alone would be off by {100 * worst[1]:.0f} % of all rows; pay "
+            "more, use fewer columns, categories or bins; or go on with anyway=True."
         )
+
+
+if TYPE_CHECKING:  # handed in
+    from discreet.session.session import Session
+
+_HALVINGS: Final = 60
+
+
+def question_of_rows(
+    session: Session,
+    source: object,
+    columns: Sequence[str] | None,
+    limits: QuestionLimits | None,
+) -> Question:
+    """Return the question whose groups are the rows of the synthetic table."""
+    if columns is not None and not all(isinstance(name, str) for name in columns):
+        raise WrongKind("columns are not given by their names; write columns=['ward', 'age'], say.")
+    if not isinstance(limits, QuestionLimits | None):
+        raise WrongKind(
+            f"a {type(limits).__name__} is no limit; write limits=discreet.limits(max_rows=5, "
+            "max_groups=2), say."
+        )
+    if isinstance(source, str):
+        session.table(source)  # refuses unknown names
+        relation: Relation = Table(source)
+        names = _names(session.schema.table(source), columns)
+    elif isinstance(source, Rows):
+        relation, names = source.relation(), tuple(columns or ())
+    else:
+        raise WrongKind(
+            f"a {type(source).__name__} is no table; give the name of a table, or "
+            "discreet.query.table('visits').where('age >= 18')."
+        )
+    if not names or isinstance(columns, str) or len({*map(folded, names)}) != len(names):
+        raise WrongKind(
+            "no columns are given, or one of them twice; write columns=['ward', 'age'], say."
+        )
+    question = Question(
+        relation=relation,
+        keys=tuple((name, Column(name)) for name in names),
+        outputs=(("rows", Aggregate("COUNT")),),
+    )
+    return question if limits is None else limits.applied(question)
+
+
+def _names(facts: TableFacts | None, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns of a table that are asked for, as the schema spells them."""
+    if facts is None:
+        return tuple(columns or ())
+    own = {folded(name) for name in facts.unit}
+    if columns is None:
+        linked = set() if facts.link is None else {folded(facts.link.column)}
+        return tuple(each.name for each in facts.columns if folded(each.name) not in own | linked)
+    for name in columns:
+        if folded(name) in own:
+            raise WrongKind(
+                f"column {name} names the unit; leave it out: the table has fresh numbers in its "
+                "place."
+            )
+    found = ((name, facts.column(name)) for name in columns)
+    return tuple(name if known is None else known.name for name, known in found)
+
+
+def domain_of(
+    session: Session, rows: ProgramRows, bins: int | QuantileBins | Mapping[str, Bins]
+) -> tuple[Domain, BoughtBins | None]:
+    """Return the domain from declared facts, and in which columns bins are to be bought."""
+    keys = rows.bound.keys
+    names = tuple(key.key.name for key in keys)
+    chosen = read_bins(bins, names)
+    columns: list[CodedColumn] = []
+    fine: list[CodedColumn] = []
+    wanted: list[tuple[int, QuantileBins]] = []
+    for place, key in enumerate(keys):
+        asked = chosen.get(key.key.name.casefold(), BINS)
+        count = asked.count if isinstance(asked, QuantileBins) else asked
+        column = coded_column(key.key.name, key.facts, count)
+        columns.append(column)
+        if isinstance(asked, QuantileBins) and isinstance(column.coding, NumberBins):
+            wide = coded_column(key.key.name, key.facts, FINE)
+            if wide.coding.size > asked.count:
+                fine.append(wide)
+                wanted.append((place, asked))
+                continue
+        fine.append(column)
+    fresh = _fresh(session, rows)
+    domain = Domain(tuple(columns), fresh)
+    bought = BoughtBins(Domain(tuple(fine), fresh), tuple(wanted)) if wanted else None
+    return domain, bought
+
+
+def _fresh(session: Session, rows: ProgramRows) -> tuple[tuple[str, Type], ...]:
+    """Return the columns that name the unit, which get fresh numbers."""
+    facts, columns = rows.bound.rows.facts, rows.bound.rows.unit or ()
+    pairs = zip(session.unit.columns, columns, strict=True)
+    return tuple((name, facts[column].type) for name, column in pairs)
+
+
+def with_budget_delta(ask: RequestedPrice, budget: Budget | None) -> RequestedPrice:
+    """Return a price in epsilon with the delta that a budget promises, if it names none."""
+    promise = None if budget is None else budget.promise
+    if promise is None or ask.epsilon is None or ask.delta:
+        return ask
+    return replace(ask, delta=promise.delta_bound)
+
+
+def rho_asked(ask: RequestedPrice, budget: Budget | None = None) -> Fraction | None:
+    """Return the largest rho, nearly, that is proved to keep the price; None where it is pure.
+
+    All that a budget promises is its rho, so that a table may cost exactly the budget.
+    """
+    if ask.rho is not None or ask.epsilon is None:
+        return ask.rho
+    if not ask.delta:
+        return None
+    rho = rho_within(ask.epsilon, ask.delta)
+    promise = None if budget is None else budget.promise
+    if budget is None or promise is None or "rho" not in budget.components:
+        return rho
+    if ask.epsilon < promise.epsilon_bound or ask.delta < promise.delta_bound:
+        return rho
+    return min(rho, amount_value(budget.limit[budget.components.index("rho")]))
+
+
+def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest rho, nearly, whose zero-concentrated loss keeps epsilon and delta.
+
+    >>> round(float(rho_within(Fraction(1), Fraction(1, 10**9))), 5)
+    0.01497
+    """
+    low, high = Fraction(0), epsilon
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        fits = Fraction(ZeroConcentrated(rho=middle).epsilon(delta=delta)) <= epsilon
+        low, high = (middle, high) if fits else (low, middle)
+        if low and high - low < low / (1 << 20):
+            break
+    if not low:
+        raise OutOfRange(
+            "the price is too small for any zero-concentrated loss; ask with a larger epsilon or "
+            "delta."
+        )
+    return Fraction(low.numerator * (1 << 64) // low.denominator, 1 << 64) or low

@@ -2,6 +2,10 @@
 
 Trust: kernel.  The composition that is charged is made here, from the request that engines enforce
 and from the steps that the run is held to.
+
+From evidence to a model: free, deterministic, and at any time.
+
+Trust: public.
 """
 
 from __future__ import annotations
@@ -10,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
-from discreet.errors import OutOfRange
+from discreet.errors import OutOfRange, WrongKind
 from discreet.noise import Entropy
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
@@ -21,13 +25,21 @@ from discreet.session.programs import Program, ProgramRows
 from discreet.synthetic.bins import BoughtBins
 from discreet.synthetic.constraints import Constraint, impossible
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.evidence import FORMAT, Evidence
-from discreet.synthetic.evidence_format import constraint_document, domain_document, written
-from discreet.synthetic.joint import JointHistogram, moved_by
-from discreet.synthetic.measurer import JointMeasurer
+from discreet.synthetic.evidence import (
+    FORMAT,
+    Evidence,
+    constraint_document,
+    domain_document,
+    written,
+)
+from discreet.synthetic.inference.inference import Model
+from discreet.synthetic.joint import JointHistogram, UnitMoves, moved_by
+from discreet.synthetic.measurer import JointMeasurer, PlannedSteps
+from discreet.synthetic.methods.aim import AIM
+from discreet.synthetic.methods.dual_query import DualQuery
 from discreet.synthetic.methods.method import Method, Schedule, Task
-from discreet.synthetic.sensitivity import UnitMoves
-from discreet.synthetic.spending import PlannedSteps
+from discreet.synthetic.methods.mst import MST, Independent
+from discreet.synthetic.methods.mwem import MWEM
 from discreet.units import PrivacyUnit
 
 
@@ -57,9 +69,8 @@ class SyntheticDraw:
         moves = UnitMoves(moved_by(request), unit)
         if moves != self.task.moves:
             raise OutOfRange(
-                what="a synthetic table is planned for other bounds than its request has.",
-                why="noise that is scaled to less than a unit can add hides nobody.",
-                do="plan it with discreet.plan_synthesis.",
+                "a synthetic table is planned for other bounds than its request has; plan it with "
+                "discreet.plan_synthesis."
             )
         bins = () if self.bought is None else self.bought.steps(moves)
         tree = self.method.schedule(self.task).tree
@@ -133,3 +144,31 @@ def synthesis_program(
 def _grouped(steps: Iterable[Leaf]) -> list[Node]:
     """Return each different step once, with how often it is taken."""
     return [Repeat(step, times) if times > 1 else step for step, times in Counter(steps).items()]
+
+
+METHODS: Final[dict[str, type[Method]]] = {
+    "aim": AIM,
+    "dual_query": DualQuery,
+    "mst": MST,
+    "mwem": MWEM,
+    "product": Independent,
+}
+"""All methods, by the name under which evidence holds them."""
+
+
+def method_of(evidence: Evidence) -> Method:
+    """Return the method that made some evidence."""
+    parameters = {name: value for name, value in evidence.method.items() if name != "name"}
+    made = METHODS.get(str(evidence.method.get("name")))
+    if made is None:
+        raise WrongKind(
+            f"there is no method {evidence.method.get('name')} here; read it with the version that "
+            "wrote it."
+        )
+    return made(**parameters)
+
+
+def model_of(evidence: Evidence) -> Model:
+    """Fit a model to evidence, by the inference of its method."""
+    zeros = impossible(evidence.domain, evidence.constraints)
+    return method_of(evidence).model(evidence, zeros)

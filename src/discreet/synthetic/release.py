@@ -6,14 +6,19 @@ data, so rows, answers, reports and pictures are free, in any number.
 Rows are drawn from the model by a public stream that the digest of the evidence names: the same
 release and the same number of rows give the same table, on every machine.  A row of the table
 is nobody, and several rows of a person come out as independent rows.
+
+Synthetic tables as text and HTML: a few rows, and what a reader should know beside them.
+
+Trust: public.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
@@ -24,26 +29,33 @@ from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import ZeroConcentrated
 from discreet.notebook import Shown
+from discreet.plan.plan_words import shown_price
+from discreet.release.display import plain
 from discreet.release.frames import pandas_frame, polars_frame
 from discreet.release.odds import Odds, odds_of
 from discreet.requests.raw_totals import ARROW_TYPES
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.evidence import Evidence
-from discreet.synthetic.evidence_format import written
+from discreet.synthetic.evidence import Evidence, written
 from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.models import model_of
-from discreet.synthetic.program import SyntheticDraw
+from discreet.synthetic.program import SyntheticDraw, model_of
 from discreet.synthetic.public_streams import public_stream
-from discreet.synthetic.range_queries import coded_query
-from discreet.synthetic.release_text import about, html_of, text_of
 from discreet.synthetic.report.check import buy_check
 from discreet.synthetic.report.error_report import ErrorReport
-from discreet.synthetic.report.marginal_answer import MarginalAnswer, answer_of
-from discreet.synthetic.report.marginal_bounds import CellRound, SelectionRound, marginal_bounds
-from discreet.synthetic.report.noisy_marginals import noisy_marginals
-from discreet.synthetic.report.query_count import QueryCount, count_of
+from discreet.synthetic.report.marginal_answer import (
+    MarginalAnswer,
+    QueryCount,
+    answer_of,
+    count_of,
+)
+from discreet.synthetic.report.marginal_bounds import (
+    CellRound,
+    SelectionRound,
+    marginal_bounds,
+    noisy_marginals,
+)
 from discreet.synthetic.report.replay import last_offers, selection_rounds
 from discreet.synthetic.synthesis_plan import SynthesisPlan
+from discreet.synthetic.workload import coded_query
 
 if TYPE_CHECKING:  # handed in
     from discreet.ledger.values import Receipt
@@ -156,9 +168,8 @@ class SyntheticRelease(Shown):
         """
         if not isinstance(conditions, Mapping) or not conditions:
             raise WrongKind(
-                what="conditions are not given by the names of columns.",
-                why="a count is about rows that meet a condition on each of some columns.",
-                do='write release.count({"ward": "A"}), say.',
+                "conditions are not given by the names of columns; write "
+                'release.count({"ward": "A"}), say.'
             )
         query = coded_query(self.evidence.domain, tuple(conditions.items()))
         measured = noisy_marginals(self.evidence)
@@ -188,9 +199,8 @@ class SyntheticRelease(Shown):
         checked = None
         if (session is None) != (epsilon is None):
             raise WrongKind(
-                what="a check needs both a session and an epsilon.",
-                why="it reads the data again, so a session has to charge for it.",
-                do="give session= and epsilon=, or neither for the report that is free.",
+                "a check needs both a session and an epsilon; give session= and epsilon=, or "
+                "neither for the report that is free."
             )
         if session is not None:
             checked = buy_check(
@@ -232,9 +242,8 @@ class SyntheticRelease(Shown):
             path.mkdir(parents=True)
         except OSError as error:
             raise WrongKind(
-                what=f"the folder {path} cannot be made: {error.strerror}.",
-                why="nothing that exists is overwritten.",
-                do="name a folder that does not exist yet.",
+                f"the folder {path} cannot be made: {error.strerror}; name a folder that does not "
+                "exist yet."
             ) from None
         import pyarrow.parquet as pq  # noqa: PLC0415  takes its time
 
@@ -279,11 +288,7 @@ class SyntheticRelease(Shown):
             self.plan.confidence if confidence is None else decimal(confidence, name="confidence")
         )
         if not 0 < chance < 1:
-            raise WrongKind(
-                what="a confidence is not between 0 and 1.",
-                why="it is the chance with which all bounds hold at once.",
-                do="give 0.95, say.",
-            )
+            raise WrongKind("a confidence is not between 0 and 1; give 0.95, say.")
         return 1 - chance
 
     @cached_property
@@ -297,3 +302,60 @@ def _with_fresh_columns(table: pa.Table, domain: Domain) -> pa.Table:
     for name, kind in reversed(domain.fresh):
         table = table.add_column(0, name, numbers.cast(ARROW_TYPES[kind]))
     return table
+
+
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.synthetic.release import SyntheticRelease
+
+_ROWS: Final = 5
+
+
+def text_of(release: SyntheticRelease) -> str:
+    """Return some rows, and below them what they are and what they cost."""
+    table = _first_rows(release)
+    columns = [
+        [plain(name), *(plain(value) for value in table.column(name).to_pylist())]
+        for name in table.column_names
+    ]
+    widths = [max(map(len, column)) for column in columns]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in zip(*columns, strict=True)
+    ]
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([lines[0], rule, *lines[1:], "...", "", *about(release)])
+
+
+def html_of(release: SyntheticRelease) -> str:
+    """Return the same for notebooks: escaped, without scripts, and loading nothing."""
+    table = _first_rows(release)
+    heads = "".join(f"<th>{escape(plain(name))}</th>" for name in table.column_names)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(plain(value))}</td>" for value in row.values()) + "</tr>"
+        for row in table.to_pylist()
+    )
+    below = "".join(f"<p>{escape(line)}</p>" for line in about(release))
+    return f"<div><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{below}</div>"
+
+
+def about(release: SyntheticRelease) -> Iterator[str]:
+    """Yield what a reader should know."""
+    if not release.private:
+        yield "Not private: test mode. Show this to nobody who may not see the data itself."
+    method = release.evidence.method["name"]
+    yield (
+        f"Rows of people who do not exist, by {method}: {release.total:,} of them by default, "
+        "a noisy number; table(rows=...) makes as many as are wanted, for free."
+    )
+    if release.plan.moves > 1:
+        yield "Several rows of a person come out as independent rows."
+    cost = "It was on record: nothing was charged." if release.replayed else ""
+    yield f"Price: {shown_price(release.plan.price)}. {cost}".rstrip()
+    yield (
+        "What the workload does not ask for may be wrong: report() says how far off marginals "
+        "may be."
+    )
+
+
+def _first_rows(release: SyntheticRelease) -> pa.Table:
+    return release.table().slice(0, _ROWS)

@@ -18,11 +18,10 @@ from discreet.plan.plan import BudgetPreview
 from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
-from discreet.synthetic.coded_columns import NumberBins
 from discreet.synthetic.constraints import Constraint
-from discreet.synthetic.domain import Domain
+from discreet.synthetic.domain import Domain, NumberBins
 from discreet.synthetic.program import SyntheticDraw
-from discreet.synthetic.report.error_curve import error_curve
+from discreet.synthetic.report.error_report import error_curve
 from discreet.units import PrivacyUnit
 from discreet.units.unit import describe_unit
 
@@ -40,7 +39,8 @@ _SHOWN_SECONDS: Final = 60
 class SynthesisPlan(Explainable):
     """How a synthetic table will be made, and what it costs.
 
-    ``moves`` is by how many rows one unit moves the table, at most.  ``rounds`` is the largest
+    ``moves`` is by how many rows one unit moves the table, at most: ``equal_rows`` in each of some
+    different combinations of codes.  ``rounds`` is the largest
     number of selections, and ``noise`` the standard deviation of the counts of one column (of the
     number of rows, for DualQuery).
     ``one_way`` is the predicted error of the counts of each column, as a share of ``size`` rows
@@ -55,6 +55,7 @@ class SynthesisPlan(Explainable):
     method: Method
     unit: PrivacyUnit
     moves: int
+    equal_rows: int
     rounds: int
     noise: float
     one_way: tuple[tuple[str, float], ...] | None
@@ -95,9 +96,8 @@ class SynthesisPlan(Explainable):
         draw = self.program.draw
         if self.one_way is None or self.size is None or not isinstance(draw, SyntheticDraw):
             raise WrongKind(
-                what="this plan forecasts no errors.",
-                why="they are shares of all rows, and come from the noise on single columns.",
-                do="plan with size=10_000, say, and another method than DualQuery.",
+                "this plan forecasts no errors; plan with size=10_000, say, and another method "
+                "than DualQuery."
             )
         return error_curve(self.domain, self.method, draw.task, size=self.size, delta=self.delta)
 
@@ -118,7 +118,7 @@ class SynthesisPlan(Explainable):
         return Branch(
             f"synthetic table of {self.table}",
             (
-                Branch(f"protects {describe_unit(self.unit)}{bounded}"),
+                Branch(f"protects {describe_unit(self.unit)}{bounded}", tuple(self._kept())),
                 Branch(f"is about {self.scope}"),
                 *self._promises(),
                 Branch(f"has {self.domain.cells:.6g} cells", tuple(self._columns())),
@@ -130,6 +130,15 @@ class SynthesisPlan(Explainable):
                 *self._errors(),
             ),
         )
+
+    def _kept(self) -> Iterator[Branch]:
+        if self.equal_rows > 1:
+            combinations = _counted(self.moves // self.equal_rows, "combination")
+            yield Branch(
+                f"keeps of each unit {self.equal_rows} equal rows in each of {combinations} of "
+                f"values; rows of one unit mostly differ, and max_rows=1, max_groups={self.moves} "
+                "keeps more of them at the same price"
+            )
 
     def _promises(self) -> Iterator[Branch]:
         if self.promises:

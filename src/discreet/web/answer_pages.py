@@ -18,6 +18,7 @@ from typing import Any, Final, final
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from discreet.documents import QuestionDocument
 from discreet.errors import DiscreetError, UnknownName
 from discreet.explain import explain, label_of
 from discreet.explain.label.rendering import label_lines
@@ -29,7 +30,6 @@ from discreet.release import Release
 from discreet.release.combination import remaining_spread
 from discreet.release.display import cells, notes, plain
 from discreet.release.serialization import read_columns
-from discreet.service.question_form import QuestionForm
 from discreet.session.planning import check_gains, fits_after
 from discreet.web.desk import DatasetFacts, Progress, Visitor, form_of
 from discreet.web.ledger_facts import THRESHOLD, Shares, cost_of_entry, cost_of_plan, shares_of
@@ -46,7 +46,6 @@ from discreet.web.visits import (
     ours,
     visited,
     waiting,
-    written_form,
 )
 
 _NOTICED: Final = 0.995
@@ -202,11 +201,11 @@ def remeasure(
     return see_other(f"/data/{dataset}/answers/{begun.id}", request)
 
 
-def _another(progress: Progress, price: tuple[str, str]) -> QuestionForm:
+def _another(progress: Progress, price: tuple[str, str]) -> QuestionDocument:
     """Return another draw of a question, with the confidence of the first."""
-    question, first = written_form(progress.forms[0])
-    kept = {name: value for name, value in first.items() if name in _KEPT}
-    return form_of(question, {**kept, price[0]: price[1]})
+    first = progress.forms[0]
+    kept = {name: value for name, value in first.price.items() if name in _KEPT}
+    return form_of(first.question, {**kept, price[0]: price[1]})
 
 
 def _offer(
@@ -222,7 +221,7 @@ def _offer(
     bought = desk.open.asked(visitor.caller, facts.name)
     return remeasure_of(
         progress.release,
-        desk.plan(visitor, facts.name, *written_form(more)),
+        desk.plan(visitor, facts.name, more.question, more.price),
         facts.ledger,
         account=desk.open.account_of(visitor.caller, facts.name),
         price=price,
@@ -244,7 +243,7 @@ def _page(  # noqa: PLR0913  who sees what, and what was asked for below it
     if progress.refused is not None:
         shown["refusal"] = Refusal.of(progress.refused)
     if progress.release is not None:
-        question, paid = written_form(progress.forms[0])
+        question, paid = progress.forms[0].text, progress.forms[0].price
         shown |= _answer(progress.release)
         shown["copies"] = copies_of(
             question, paid, site=desk_of(request).open.site, dataset=facts.name
@@ -340,7 +339,7 @@ def releases(request: Request, visitor: Visiting, dataset: str) -> Response:
     need(visitor, "releases", dataset)
     facts = dataset_of(request, visitor, dataset)
     asked = desk_of(request).open.asked(visitor.caller, dataset)
-    history = [(each, *written_form(each.forms[0]), len(each.forms)) for each in asked]
+    history = [(each, each.forms[0].text, each.forms[0].price, len(each.forms)) for each in asked]
     return visited(
         "releases.html", request, visitor, facts, history=history, published=_published(facts)
     )

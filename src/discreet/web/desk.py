@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
+from discreet.documents import QuestionDocument
 from discreet.errors import DiscreetError, TryAgain, UnknownName, WrongKind
 from discreet.ledger.ledger_view import LedgerView
 from discreet.plan.plan import Plan
@@ -21,7 +22,6 @@ from discreet.plan.policy.policy import Policy
 from discreet.release import Release
 from discreet.requests.table_schema import Schema
 from discreet.service import ServiceCounter
-from discreet.service.question_form import QuestionForm
 from discreet.service.roles import Caller, Permission, Role
 from discreet.service.views import AskedBefore, Planned
 from discreet.service.workers.jobs import AskJob
@@ -86,7 +86,7 @@ class Progress:
     """How far an answer is: under way, here, or refused."""
 
     job: AskJob
-    forms: tuple[QuestionForm, ...]
+    forms: tuple[QuestionDocument, ...]
     release: Release | None = None
     refused: DiscreetError | None = None
 
@@ -161,7 +161,13 @@ class Desk:
 
     # --- asking -------------------------------------------------------------------------------
 
-    def plan(self, visitor: Visitor, dataset: str, question: str, price: Mapping[str, Any]) -> Plan:
+    def plan(
+        self,
+        visitor: Visitor,
+        dataset: str,
+        question: str | Mapping[str, Any],
+        price: Mapping[str, Any],
+    ) -> Plan:
         """Plan a question; this spends nothing, and counts as a call."""
         return self.planned(visitor, dataset, question, price).plan
 
@@ -169,7 +175,7 @@ class Desk:
         self,
         visitor: Visitor,
         dataset: str,
-        question: str,
+        question: str | Mapping[str, Any],
         price: Mapping[str, Any],
         *,
         curve: bool = False,
@@ -178,7 +184,7 @@ class Desk:
         self._count(visitor)
         return self.open.plan(visitor.caller, dataset, form_of(question, price), curve=curve)
 
-    def ask(self, visitor: Visitor, dataset: str, *forms: QuestionForm) -> AskJob:
+    def ask(self, visitor: Visitor, dataset: str, *forms: QuestionDocument) -> AskJob:
         """Begin to answer a question, and draw it again for each further form."""
         self._count(visitor)
         return self.open.begin(visitor.caller, dataset, *forms)
@@ -194,7 +200,7 @@ class Desk:
     def progress(self, visitor: Visitor, number: str) -> Progress:
         """Return how far an answer is; it is told at its tick, and not before."""
         job = self.open.job(visitor.caller, number)
-        forms = tuple(map(QuestionForm.read, job.message["forms"]))
+        forms = tuple(map(QuestionDocument.read, job.message["forms"]))
         found = Progress(job=job, forms=forms)
         if not self.open.is_told(job):
             return found
@@ -242,13 +248,13 @@ class Desk:
             )
 
 
-def form_of(question: str, price: Mapping[str, Any]) -> QuestionForm:
+def form_of(question: str | Mapping[str, Any], price: Mapping[str, Any]) -> QuestionDocument:
     """Return a question and its price as they travel.
 
     >>> form_of("SELECT COUNT(*) AS n FROM t", {"epsilon": "0.1"}).epsilon
     '0.1'
     """
-    return QuestionForm.read({"question": question, **price})
+    return QuestionDocument.read({"question": question, **price})
 
 
 def declared_schema(policy: Policy, unit: PrivacyUnit) -> Schema:

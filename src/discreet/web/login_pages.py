@@ -6,11 +6,15 @@ one page, which no cache keeps, and afterwards its hash alone is kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from discreet.errors import DiscreetError, NotAllowed, TryAgain
-from discreet.service.http.route_table import address_of, vouched_person
+from discreet.service.http.route_table import address_of, is_secure, set_cookie, vouched_person
 from discreet.service.roles import Permission
 from discreet.web.desk import Visitor
 from discreet.web.rendering import Refusal, see_other
@@ -26,9 +30,13 @@ from discreet.web.visits import (
     need,
     ours,
     visited,
+    waiting,
 )
 
 router = APIRouter()
+CALLBACK: Final = "/login/callback"
+_BEGUN: Final = "discreet-login"
+"""The cookie of a log-in that a provider has still to end."""
 
 
 @router.get("/login")
@@ -38,13 +46,77 @@ def log_in_form(request: Request) -> Response:
     proxy = None if desk.counter is None else desk.counter.site.proxy
     vouched = vouched_person(request, proxy)
     if vouched is None:
-        return visited("login.html", request, None, refusal=None)
-    name, groups = vouched
+        return _login_page(request)
     try:
-        caller = desk.open.directory.vouched(name, groups)
-        return _logged_in(request, desk.open.logins.begin(caller.person, caller.groups))
+        return _logged_in(request, _vouched_login(request, *vouched))
     except DiscreetError as error:
-        return visited("login.html", request, None, refusal=Refusal.of(error), status=403)
+        return _login_page(request, error)
+
+
+def _vouched_login(request: Request, name: str, groups: Iterable[str]) -> str:
+    """Begin a log-in of somebody whom a proxy or a provider has let in; return its cookie."""
+    counter = desk_of(request).open
+    caller = counter.directory.vouched(name, groups)
+    return counter.logins.begin(caller.person, caller.groups)
+
+
+def _login_page(
+    request: Request, error: DiscreetError | None = None, *, entered: bool = False
+) -> Response:
+    desk = desk_of(request)
+    site = None if desk.counter is None else desk.counter.site
+    provider = None if site is None or site.provider is None else site.provider.issuer
+    refusal = None if error is None else Refusal.of(error)
+    return visited(
+        "login.html",
+        request,
+        None,
+        refusal=refusal,
+        entered=entered,
+        provider=provider and urlsplit(provider).hostname,
+        passwords=provider is None or bool(desk.open.directory.passwords.names),
+        status=200 if error is None else 429 if isinstance(error, TryAgain) else 403,
+    )
+
+
+@router.get("/login/provider")
+@waiting
+def log_in_by_provider(request: Request) -> Response:
+    """Send a browser to the identity provider, with a cookie that ties the log-in to it (T8)."""
+    desk = desk_of(request)
+    if desk.counter is None or desk.counter.openid is None:
+        return see_other("/login")
+    try:
+        desk.count_login(address_of(request, desk.counter.site.proxy))
+        address, browser = desk.counter.openid.begin()
+    except DiscreetError as error:
+        return _login_page(request, error)
+    sent = see_other(address)
+    # the provider sends the browser back from another site, with which a strict cookie stays away
+    secure = is_secure(request, desk.counter.site)
+    sent.set_cookie(
+        _BEGUN, browser, httponly=True, samesite="lax", secure=secure, path=CALLBACK, max_age=600
+    )
+    return sent
+
+
+@router.get("/login/callback")
+@waiting
+def log_in_by_code(request: Request) -> Response:
+    """Take what the identity provider says, and begin a log-in."""
+    desk = desk_of(request)
+    if desk.counter is None or desk.counter.openid is None:
+        return see_other("/login")
+    try:
+        said, browser = dict(request.query_params), request.cookies.get(_BEGUN, "")
+        found = desk.counter.openid.end(said, browser)
+        cookie = _vouched_login(request, found.name, found.groups)
+    except DiscreetError as error:
+        return _login_page(request, error)
+    entered = _login_page(request, entered=True)  # our page leads on, and strict cookies come along
+    entered.delete_cookie(_BEGUN, path=CALLBACK)
+    set_cookie(request, entered, cookie, desk.counter.site)
+    return entered
 
 
 @router.post("/login")
@@ -57,15 +129,13 @@ def log_in(request: Request, fields: Fields) -> Response:
         caller = desk.open.directory.check_password(name, password)
         cookie = desk.open.logins.begin(caller.person)
     except DiscreetError as error:
-        status = 429 if isinstance(error, TryAgain) else 403
-        return visited("login.html", request, None, refusal=Refusal.of(error), status=status)
+        return _login_page(request, error)
     return _logged_in(request, cookie)
 
 
 def _logged_in(request: Request, cookie: str) -> Response:
     sent = see_other("/")
-    safe = desk_of(request).url.startswith("https://")
-    sent.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=safe, path="/")
+    set_cookie(request, sent, cookie, desk_of(request).open.site)
     return sent
 
 

@@ -131,7 +131,7 @@ def plan_or_ask(request: Request, visitor: Visiting, form: Form, dataset: str) -
         share = shares.whole
         doubtful = share > THRESHOLD or (plan.expected is not None and plan.expected.unreadable)
         shown: dict[str, Any] = {"plan": plan, "shares": shares, "confirm": doubtful}
-        shown["curve"] = curve_of(planned.curve)
+        shown["curve"] = curve_of(planned.document["curve"])
         confirmed = said.get("confirm") == str(share)  # of this price, and no other
         shown["copies"] = copies_of(question, exact, site=desk.open.site, dataset=dataset)
         if preview is not None and not preview.fits:
@@ -175,7 +175,7 @@ def curve_of(points: Sequence[Mapping[str, Any]]) -> Picture | None:
     halves = [each["errors"][name] for each in points for name in names if name in each["errors"]]
     if len(points) < _FEWEST or not halves or min(halves) <= 0:
         return None
-    by = "epsilon" if "epsilon" in points[0] else "rho"
+    by = "epsilon" if points[0].get("epsilon") else "rho"
     prices = [float(each[by]) for each in points]
     low, high = (10.0 ** f(math.log10(g(halves))) for f, g in ((math.floor, min), (math.ceil, max)))
     high = max(high, 10 * low)

@@ -39,7 +39,6 @@ from discreet.web.visits import (
     ours,
     visited,
     whole_of,
-    written_form,
 )
 
 router = APIRouter()
@@ -194,7 +193,7 @@ def rows_of(request: Request, visitor: Visitor, facts: DatasetFacts) -> list[Led
 def _questions(request: Request, visitor: Visitor, facts: DatasetFacts) -> dict[str, str]:
     """Return the texts of what the visitor asked, by the keys of charges."""
     asked = desk_of(request).open.asked(visitor.caller, facts.name)
-    by_entry = {each.entry: written_form(each.forms[0])[0] for each in asked}
+    by_entry = {each.entry: each.forms[0].text for each in asked}
     return {
         str(each["key"]): by_entry[seq]
         for each in facts.ledger.entries()

@@ -16,7 +16,6 @@ from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
 from discreet.errors import NotAllowed, UnknownName, WrongKind
-from discreet.service.question_form import QuestionForm
 from discreet.session.display import part_left
 from discreet.units.unit import describe_unit
 from discreet.web.desk import DatasetFacts, Desk, Visitor
@@ -188,14 +187,3 @@ def visited(
         period = facts.policy.about.period
         frame["unit"] = describe_unit(facts.unit) + (f" · {period}" if period else "")
     return page(template, request, **{**frame, **values})
-
-
-def written_form(form: QuestionForm) -> tuple[str, dict[str, Any]]:
-    """Return the text of a question, and its price.
-
-    >>> written_form(QuestionForm.read({"question": "SELECT 1", "epsilon": "0.1"}))
-    ('SELECT 1', {'epsilon': '0.1'})
-    """
-    price = form.written()
-    question = price.pop("question")
-    return question if isinstance(question, str) else "(made in Python)", price

@@ -11,12 +11,14 @@ from discreet.certified import exp_neg
 from discreet.mechanisms import Exponential
 from discreet.noise import KeyedEntropy, exact_law, exponential_weights
 from discreet.noise.bernoulli import CoinSizes
-from discreet.synthetic.dual_query.conjunctions import Conjunctions, random_conjunctions
-from discreet.synthetic.dual_query.game import play, query_scores
+from discreet.synthetic.dual_query.conjunctions import (
+    Conjunctions,
+    count_conjunctions,
+    random_conjunctions,
+)
 from discreet.synthetic.dual_query.oracle import LocalSearch
-from discreet.synthetic.dual_query.query_counts import count_conjunctions
-from discreet.synthetic.dual_query.settings import DualQuerySettings
-from discreet.synthetic.inference.values import CodedDomain
+from discreet.synthetic.dual_query.settings import DualQuerySettings, play, query_scores
+from discreet.synthetic.inference.inference import CodedDomain
 
 DOMAIN = CodedDomain(("a", "b"), (2, 2))
 PAIR = Conjunctions.of(DOMAIN, [[(0, 1, True), (1, 1, True)], [(0, 1, True), (1, 1, False)]])

@@ -11,11 +11,9 @@ from discreet.accounting import account
 from discreet.errors import InputError
 from discreet.loss import ZeroConcentrated
 from discreet.mechanisms import Exponential
-from discreet.synthetic.dual_query.conjunctions import Conjunctions
-from discreet.synthetic.dual_query.game import query_scores
-from discreet.synthetic.dual_query.query_counts import count_conjunctions
-from discreet.synthetic.dual_query.settings import DualQuerySettings, default_settings
-from discreet.synthetic.inference.values import CodedDomain
+from discreet.synthetic.dual_query.conjunctions import Conjunctions, count_conjunctions
+from discreet.synthetic.dual_query.settings import DualQuerySettings, default_settings, query_scores
+from discreet.synthetic.inference.inference import CodedDomain
 from discreet.units import row
 
 DOMAIN = CodedDomain(("a", "b"), (2, 2))

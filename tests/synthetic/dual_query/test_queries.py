@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError
 from discreet.noise import KeyedEntropy
-from discreet.synthetic.dual_query import query_counts
-from discreet.synthetic.dual_query.conjunctions import Conjunctions, random_conjunctions
-from discreet.synthetic.dual_query.exact_oracle import ExactSearch
-from discreet.synthetic.dual_query.oracle import LocalSearch, Sample
-from discreet.synthetic.dual_query.query_counts import LARGEST_COUNT, count_conjunctions
-from discreet.synthetic.inference.values import CodedDomain
+from discreet.synthetic.dual_query import conjunctions as query_counts
+from discreet.synthetic.dual_query.conjunctions import (
+    LARGEST_COUNT,
+    Conjunctions,
+    count_conjunctions,
+    random_conjunctions,
+)
+from discreet.synthetic.dual_query.oracle import ExactSearch, LocalSearch, Sample
+from discreet.synthetic.inference.inference import CodedDomain
 
 DOMAIN = CodedDomain(("a", "b", "c", "d"), (3, 2, 4, 1))
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import optimize
 
 from discreet.noise import KeyedEntropy
-from discreet.synthetic.inference.values import CodedDomain, Measurement
+from discreet.synthetic.inference.inference import CodedDomain, Measurement
 
 
 def stream(label):

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from discreet.errors import OutOfRange, TooLarge, WrongKind
 from discreet.synthetic.inference.dense import Dense
 from discreet.synthetic.inference.descent import Effort
+from discreet.synthetic.inference.inference import ImpossibleCells, Measurement, pooled
 from discreet.synthetic.inference.junction_tree import JunctionTree, declared_bytes
-from discreet.synthetic.inference.targets import pooled
-from discreet.synthetic.inference.values import ImpossibleCells, Measurement
 from tests.synthetic.inference.tables import (
     domain_of,
     latent_counts,

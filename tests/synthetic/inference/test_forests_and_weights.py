@@ -8,13 +8,13 @@ import pytest
 from discreet.errors import OutOfRange
 from discreet.synthetic.inference.dense import Dense
 from discreet.synthetic.inference.descent import Effort
+from discreet.synthetic.inference.inference import ImpossibleCells, Measurement
 from discreet.synthetic.inference.junction_tree import JunctionTree
-from discreet.synthetic.inference.multiplicative_weights import (
+from discreet.synthetic.inference.pair_forest import PairForest
+from discreet.synthetic.methods.mwem import (
     CellMeasurement,
     MultiplicativeWeights,
 )
-from discreet.synthetic.inference.pair_forest import PairForest
-from discreet.synthetic.inference.values import ImpossibleCells, Measurement
 from tests.synthetic.inference.tables import (
     domain_of,
     latent_counts,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from discreet.synthetic.inference.dense import Dense
+from discreet.synthetic.inference.inference import ImpossibleCells
 from discreet.synthetic.inference.junction_tree import JunctionTree
 from discreet.synthetic.inference.tree_model import RowStep, rows_by_steps
-from discreet.synthetic.inference.values import ImpossibleCells
 from tests.synthetic.inference.tables import domain_of, measured, stream
 
 COLUMNS = 6
@@ -132,7 +132,7 @@ import numpy as np
 from discreet.noise import KeyedEntropy
 from discreet.synthetic.inference.descent import Effort
 from discreet.synthetic.inference.junction_tree import JunctionTree
-from discreet.synthetic.inference.values import CodedDomain, Measurement
+from discreet.synthetic.inference.inference import CodedDomain, Measurement
 sizes = (2, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 8, 8, 10, 10)
 domain = CodedDomain(tuple(map(str, range(15))), sizes)
 generator = np.random.default_rng(0)

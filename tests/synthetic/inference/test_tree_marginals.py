@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from discreet.synthetic.inference import tree_model
-from discreet.synthetic.inference.belief_propagation import calibrated
-from discreet.synthetic.inference.tree_model import TreeModel
-from discreet.synthetic.inference.triangulation import clique_tree
-from discreet.synthetic.inference.values import CodedDomain
+from discreet.synthetic.inference.inference import CodedDomain
+from discreet.synthetic.inference.tree_model import TreeModel, calibrated, clique_tree
 
 
 def model_of(sizes, marginals, seed=1):

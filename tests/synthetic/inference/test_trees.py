@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.synthetic.inference.descent import Effort
+from discreet.synthetic.inference.inference import CodedDomain, Measurement
 from discreet.synthetic.inference.junction_tree import JunctionTree
-from discreet.synthetic.inference.triangulation import triangulated
-from discreet.synthetic.inference.values import CodedDomain, Measurement
+from discreet.synthetic.inference.tree_model import triangulated
 
 
 def _by_sets(domain, marginals):

@@ -1,13 +1,13 @@
 """Bodies of calls, as the OpenAPI document describes them.
 
-Trust: public.  Questions are read again, strictly, by :class:`QuestionForm`.
+Trust: public.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.documents import QuestionDocument
 
 
 class _Body(BaseModel):
@@ -16,34 +16,10 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-_Number = str | int | float | None
-
-
-class QueryBody(_Body):
-    """A question, and what it may cost: one of epsilon, rho and error."""
-
-    question: str | dict[str, Any] = Field(description="SQL, or the tree of the table builder.")
-    epsilon: _Number = None
-    rho: _Number = None
-    delta: _Number = None
-    error: dict[str, str | int | float] | None = Field(
-        default=None, description="Instead of a price: how far outputs may be off, by name."
-    )
-    size: int | None = None
-    confidence: _Number = None
-    bounds_epsilon: _Number = None
-    bounds_rho: _Number = None
-    max_rows: int | None = None
-    max_groups: int | None = None
-    limits_epsilon: _Number = None
-    share_cut_epsilon: _Number = None
-    confirm: bool = False
-
-
 class RemeasureBody(_Body):
     """The question as it was asked first, and the prices of further draws."""
 
-    forms: list[QueryBody] = Field(min_length=2, max_length=20)
+    forms: list[QuestionDocument] = Field(min_length=2, max_length=20)
 
 
 class BudgetBody(_Body):

@@ -5,7 +5,7 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -13,11 +13,15 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from discreet.errors import OutOfRange
 from discreet.service.http.bodies import LoginBody, TokenBody
 from discreet.service.http.query_routes import in_thread
-from discreet.service.http.route_table import COOKIE, Calling, check_login_rate, counter_of, route
+from discreet.service.http.route_table import (
+    COOKIE,
+    Calling,
+    check_login_rate,
+    counter_of,
+    route,
+    set_cookie,
+)
 from discreet.service.roles import Caller, Permission
-
-if TYPE_CHECKING:  # handed in
-    from discreet.service.counter import ServiceCounter
 
 
 @route("GET", "/v1/health", public=True, limited=False)
@@ -144,7 +148,7 @@ async def login(request: Request, body: LoginBody) -> Response:
     cookie = await in_thread(request, counter.logins.begin, caller.person)
     found = counter.logins.find(cookie)
     response = JSONResponse({"person": caller.person, "csrf": found.csrf if found else ""})
-    set_cookie(response, cookie, counter)
+    set_cookie(request, response, cookie, counter.site)
     return response
 
 
@@ -157,9 +161,3 @@ async def logout(request: Request) -> Response:
     response = JSONResponse({"status": "logged out"})
     response.delete_cookie(COOKIE)
     return response
-
-
-def set_cookie(response: Response, cookie: str, counter: ServiceCounter) -> None:
-    """Give a browser the cookie of a log-in, for this site and no script."""
-    secure = counter.site.address.url.startswith("https://")
-    response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure, path="/")

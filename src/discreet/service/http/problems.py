@@ -5,12 +5,12 @@ Trust: kernel.  What is told of an error is what the error says: it holds no val
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from fastapi.responses import JSONResponse
 
+from discreet.documents import ProblemDocument
 from discreet.errors import (
     DiscreetError,
     EngineError,
@@ -29,41 +29,18 @@ from discreet.errors import (
 )
 
 MEDIA: Final = "application/problem+json"
-_TEXT: Final = {"type": "string"}
-_AMOUNTS: Final = {"type": "object", "additionalProperties": _TEXT}
-_WAY: Final = {
-    "type": "object",
-    "required": ["change"],
-    "properties": {"change": _TEXT, "cost": _AMOUNTS, "call": _TEXT, "body": {"type": "object"}},
-}
-_PARTS: Final[dict[str, Any]] = {
-    "type": _TEXT,
-    "title": _TEXT,
-    "status": {"type": "integer"},
-    "detail": _TEXT,
-    "why": _TEXT,
-    "do": _TEXT,
-    "code": _TEXT,
-    "name": _TEXT,
-    "ways_out": {"type": "array", "items": _WAY},
-}
-PROBLEM: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail", "do", "ways_out"],
-    "properties": _PARTS,
-}
+
+
+def _schema() -> dict[str, Any]:
+    """Return the schema of problems, in which the one of ways out stands where it is used."""
+    schema = ProblemDocument.model_json_schema()
+    (ways,) = schema.pop("$defs").values()
+    schema["properties"]["ways_out"]["items"] = ways
+    return schema
+
+
+PROBLEM: Final[dict[str, Any]] = _schema()
 """The schema of all problems."""
-OVER_BUDGET: Final[dict[str, Any]] = {
-    **PROBLEM,
-    "properties": {
-        **_PARTS,
-        "scope": {"enum": ["yours", "purpose", "dataset"]},
-        "account": _TEXT,
-        "needed": _AMOUNTS,
-        "left": _AMOUNTS,
-    },
-}
-"""The schema of a refusal for budget: in which limit what is needed exceeds what is left."""
 _STATUS: Final[tuple[tuple[type[DiscreetError], int], ...]] = (
     (NotServed, 404),
     (NotAllowed, 403),
@@ -102,45 +79,30 @@ def status_of(error: DiscreetError) -> int:
 
 def problem_of(error: DiscreetError) -> JSONResponse:
     """Return an error as a problem."""
-    status, name = status_of(error), type(error).__name__
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
-    more = (error.shortage if isinstance(error, OverBudget) else None) or {}
+    status = status_of(error)
+    ways: Any = _STEER.get(status, ())
     if isinstance(error, Tampered | OtherLedger):  # sent again, it would be refused again
-        more = {"ways_out": [{"change": error.do, "call": "none: the operator does it"}]}
-    return problem(
-        status,
-        kind=f"urn:discreet:{error.code}",
-        title=words,
-        detail=error.what,
-        why=error.why,
-        do=error.do,
-        code=error.code,
-        name=name,
-        **more,
-    )
+        ways = [{"change": error.do, "call": "none: the operator does it"}]
+    document = ProblemDocument.of(error, status=status, ways_out=ways)
+    return _response(document, status)
 
 
-def problem(  # noqa: PLR0913  the parts of a problem
-    status: int,
-    *,
-    detail: str,
-    do: str,
-    kind: str = "about:blank",
-    title: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    **more: Any,
+def problem(
+    status: int, *, detail: str, do: str, headers: Mapping[str, str] | None = None, **more: Any
 ) -> JSONResponse:
     """Return a problem with a status."""
-    content = {
-        "type": kind,
-        "title": title or _NAMES.get(status, "a problem"),
-        "status": status,
-        "detail": detail,
-        "do": do,
-        "ways_out": list(_STEER.get(status, ())),
-        **more,
-    }
+    title = more.pop("title", _NAMES.get(status, "a problem"))
+    ways: Any = _STEER.get(status, ())
+    document = ProblemDocument(
+        status=status, title=title, detail=detail, do=do, ways_out=ways, **more
+    )
+    return _response(document, status, headers)
+
+
+def _response(
+    document: ProblemDocument, status: int, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
     sent = dict(headers or {})
     if status == 503:
         sent.setdefault("Retry-After", "1")
-    return JSONResponse(content, status_code=status, media_type=MEDIA, headers=sent)
+    return JSONResponse(document.written(), status_code=status, media_type=MEDIA, headers=sent)

@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from fastapi import Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
+from discreet.documents import QuestionDocument
 from discreet.errors import DiscreetError
-from discreet.service.http.bodies import QueryBody, RemeasureBody
+from discreet.service.http.bodies import RemeasureBody
 from discreet.service.http.problems import problem_of
 from discreet.service.http.route_table import Calling, counter_of, route
-from discreet.service.question_form import QuestionForm
 from discreet.service.roles import Caller, Permission
-from discreet.service.views import Answered, Planned
+from discreet.service.views import Answered
 from discreet.service.workers.jobs import AskJob
 
 if TYPE_CHECKING:  # handed in
     from discreet.service.counter import ServiceCounter
 
-RELEASE_MEDIA: Final = "application/vnd.discreet.release+json"
-PLAN_MEDIA: Final = "application/vnd.discreet.plan+json"
 ARROW_MEDIA: Final = "application/vnd.apache.arrow.stream"
 _PAUSE: Final = 0.05
 
@@ -44,7 +42,7 @@ async def query(  # noqa: PLR0913  what FastAPI hands in
     request: Request,
     caller: Calling,
     dataset: str,
-    body: QueryBody,
+    body: QuestionDocument,
     *,
     dry_run: Annotated[bool, Query(description="Only plan; spend nothing.")] = False,
     key: Annotated[str | None, Header(alias="Idempotency-Key", max_length=200)] = None,
@@ -53,15 +51,14 @@ async def query(  # noqa: PLR0913  what FastAPI hands in
 ) -> Response:
     """Answer a question, or plan it: charge, read, add noise, record."""
     counter = counter_of(request)
-    form = QuestionForm.read(body.model_dump(exclude_none=True))
     if dry_run:
         jobs: list[AskJob] = []
         async with _left_with(request, counter, jobs):
             planned = await in_thread(
-                request, counter.plan, caller, dataset, form, begun=jobs.append
+                request, counter.plan, caller, dataset, body, begun=jobs.append
             )
-        return _plan_response(planned, accept)
-    job = await in_thread(request, counter.begin, caller, dataset, form, key=key)
+        return JSONResponse(planned.document)
+    job = await in_thread(request, counter.begin, caller, dataset, body, key=key)
     return await _answered(request, counter, caller, job, prefer=prefer, accept=accept)
 
 
@@ -78,8 +75,7 @@ async def remeasure(  # noqa: PLR0913  what FastAPI hands in
 ) -> Response:
     """Buy another draw of an answer, and combine all draws; the other ones are free."""
     counter = counter_of(request)
-    forms = [QuestionForm.read(each.model_dump(exclude_none=True)) for each in body.forms]
-    job = await in_thread(request, counter.begin, caller, dataset, *forms, key=key)
+    job = await in_thread(request, counter.begin, caller, dataset, *body.forms, key=key)
     return await _answered(request, counter, caller, job, prefer=prefer, accept=accept)
 
 
@@ -136,17 +132,7 @@ def _made(counter: ServiceCounter, caller: Caller, job: AskJob, accept: str) -> 
         return problem_of(error)
 
 
-def _plan_response(planned: Planned, accept: str) -> Response:
-    if PLAN_MEDIA in accept:
-        return JSONResponse({"plan": planned.encoded}, media_type=PLAN_MEDIA)
-    return JSONResponse({**planned.document, "class": planned.size})
-
-
 def _release_response(answered: Answered, accept: str) -> Response:
-    if RELEASE_MEDIA in accept:
-        return JSONResponse(
-            {**answered.encoded, "left": answered.document["left"]}, media_type=RELEASE_MEDIA
-        )
     if ARROW_MEDIA in accept:
         return Response(answered.arrow(), media_type=ARROW_MEDIA)
     return JSONResponse(answered.document)

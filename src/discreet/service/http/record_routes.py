@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, StreamingResponse
 
+from discreet.documents import BudgetDocument
 from discreet.service.http.bodies import (
     AccountBody,
     DecisionBody,
@@ -22,13 +23,11 @@ from discreet.service.http.bodies import (
 )
 from discreet.service.http.query_routes import in_thread
 from discreet.service.http.route_table import Calling, counter_of, route
-from discreet.service.remaining import left_document
 from discreet.service.roles import Permission
-from discreet.service.views import Explained
 
 Entry = Annotated[int, Path(ge=1, lt=2**62, description="The number of the entry of an answer.")]
 Audience = Annotated[Literal["analyst", "subject", "steward", "auditor"], Query()]
-Form = Annotated[Literal["json", "text", "html", "value"], Query(alias="format")]
+Form = Annotated[Literal["json", "text", "html", "document"], Query(alias="format")]
 
 
 @route("GET", "/v1/datasets")
@@ -112,16 +111,16 @@ async def explain(
     )
 
 
-def _shown(found: Explained, form: str) -> Response:
+def _shown(found: Mapping[str, Any], form: str) -> Response:
     match form:
         case "text":
-            return PlainTextResponse(found.text)
+            return PlainTextResponse(found["text"])
         case "html":
-            return HTMLResponse(found.html)
-        case "value":
-            return JSONResponse(found.encoded)
+            return HTMLResponse(found["html"])
+        case "document":
+            return JSONResponse(found)
         case _:
-            return JSONResponse(found.content)
+            return JSONResponse(found["content"])
 
 
 # --- the ledger -------------------------------------------------------------------------------
@@ -182,7 +181,7 @@ async def budget(request: Request, caller: Calling, dataset: str) -> Response:
     return JSONResponse(
         {
             "account": own,
-            "remaining": left_document(left),
+            "remaining": BudgetDocument.of(left).written(),
             "accounts": [asdict(each) for each in accounts],
         }
     )

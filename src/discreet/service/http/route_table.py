@@ -19,12 +19,12 @@ from urllib.parse import urlsplit
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.routing import APIRoute
 
-from discreet.service.http.problems import MEDIA, OVER_BUDGET, PROBLEM
+from discreet.service.http.problems import MEDIA, PROBLEM
 from discreet.service.roles import Caller, Permission
 
 if TYPE_CHECKING:  # handed in
     from discreet.service.counter import ServiceCounter
-    from discreet.service.site import TrustedProxy
+    from discreet.service.site import Site, TrustedProxy
 
 COOKIE: Final = "discreet"
 CSRF: Final = "x-csrf-token"
@@ -53,6 +53,20 @@ def address_of(request: Request, proxy: TrustedProxy | None) -> str:
     if proxy is None or peer not in proxy.addresses:
         return peer
     return request.headers.get("x-forwarded-for", peer).rpartition(",")[2].strip()
+
+
+def is_secure(request: Request, site: Site) -> bool:
+    """Say whether a browser reaches this server over TLS, perhaps through a trusted proxy (T8)."""
+    peer = request.client.host if request.client else ""
+    told = site.proxy is not None and peer in site.proxy.addresses
+    scheme = request.headers.get("x-forwarded-proto", "") if told else request.url.scheme
+    return scheme == "https" or bool(site.address.url.startswith("https://"))
+
+
+def set_cookie(request: Request, response: Response, cookie: str, site: Site) -> None:
+    """Give a browser the cookie of a log-in, for this site and no script (T8)."""
+    secure = is_secure(request, site)
+    response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure, path="/")
 
 
 def vouched_person(
@@ -186,7 +200,7 @@ def _responses(each: ServedRoute) -> dict[int | str, dict[str, Any]]:
     told: dict[int | str, dict[str, Any]] = {
         status: {
             "description": "A charge that does not fit." if status == 402 else "A problem.",
-            "content": {MEDIA: {"schema": OVER_BUDGET if status == 402 else PROBLEM}},
+            "content": {MEDIA: {"schema": PROBLEM}},
         }
         for status in sorted(statuses)
     }

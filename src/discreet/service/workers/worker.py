@@ -23,8 +23,15 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from discreet.documents import (
+    DatasetDocument,
+    ExplanationDocument,
+    PlanDocument,
+    QuestionDocument,
+    ReleaseDocument,
+)
 from discreet.errors import DiscreetError, EngineFailed, NotAllowed, WrongKind
 from discreet.exact import decimal
 from discreet.explain import explain, label_of
@@ -37,11 +44,9 @@ from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.calibration import Price
 from discreet.release import Release
-from discreet.service.documents import plan_document, release_document, schema_document
-from discreet.service.question_form import QuestionForm
 from discreet.service.reading import PublishedLedger
 from discreet.service.site import ServiceLimits
-from discreet.service.value_codec import written_value
+from discreet.service.views import packed
 from discreet.service.workers.jobs import LARGE, PlanClass, class_of
 from discreet.session import Session
 from discreet.session import open as open_session
@@ -82,23 +87,13 @@ class Worker:
                     audience=job["audience"],
                     entry=job["entry"],
                 )
-                return {
-                    "text": str(about),
-                    "html": about.to_html(),
-                    "json": about.to_json(),
-                    "encoded": written_value(about),
-                }
+                return _told("explanation", about, about.to_json())
             case "label":
                 record, said = self._record(job), self._whole.policy.about
                 label = label_of(record, about=said, entry=job["entry"])
-                return {
-                    "text": str(label),
-                    "html": label.to_html(),
-                    "json": label.content,
-                    "encoded": written_value(label),
-                }
+                return _told("label", label, label.content)
             case "schema":
-                return schema_document(self._whole)
+                return DatasetDocument.of(self._whole).written()
             case _:
                 raise WrongKind(
                     what="a worker was sent an unknown job.",
@@ -122,7 +117,7 @@ class Worker:
         return self._sessions[who]
 
     def _plan(self, job: Job) -> dict[str, Any]:
-        session, form = self._session(job), QuestionForm.read(job["forms"][0])
+        session, form = self._session(job), QuestionDocument.read(job["forms"][0])
         if form.limits_epsilon is not None:
             raise WrongKind(
                 what="limits are to be bought for a question that is only planned.",
@@ -133,43 +128,48 @@ class Worker:
         options.pop("share_cut")
         self._check_least(form)
         begun = time.monotonic()
-        plan = session.plan(form.question, **options)
+        plan = session.plan(form.asked, **options)
         quick = time.monotonic() - begun < _CURVE_SECONDS
         self._check_least(plan.price if form.error else form)
         if plan.digest in job["untold"]:  # whether it is on record yet is told at its tick
             plan = replace(plan, budget_preview=None)
+        size = class_of(plan).name
+        curve = _curve(session, form, plan) if job.get("curve") and quick else []
         return {
-            "document": plan_document(plan),
-            "plan": written_value(plan),
-            "class": class_of(plan).name,
+            "document": PlanDocument.of(plan, size=size, curve=curve).written(),
+            "plan": packed(plan),
             "digest": plan.digest,
-            "curve": _curve(session, form, plan) if job.get("curve") and quick else [],
         }
 
     def _ask(self, job: Job, tell: Tell) -> dict[str, Any]:
         """Ask the first form, and remeasure with the prices of the others, if there are any."""
         session = self._session(job)
-        first, *more = forms = tuple(map(QuestionForm.read, job["forms"]))
+        first, *more = forms = tuple(map(QuestionDocument.read, job["forms"]))
         for form in forms:
             self._check_least(form)
         options = first.options()
         size = LARGE
         if options["limits"] is None and options["share_cut"] is None:
             del options["share_cut"]
-            plan = session.plan(first.question, **options)
-            self._check_least(plan.price if first.error else first)
-            size = class_of(plan)
-            self._prepare(size, tell)
-            release = session.ask(plan, confirm=first.confirm)
+            try:
+                plan = session.plan(first.asked, **options)
+            except WrongKind:  # groups that WITH releases are asked for together with it
+                self._prepare(size, tell)
+                release = session.ask(first.asked, confirm=first.confirm, **options)
+            else:
+                self._check_least(plan.price if first.error else first)
+                size = class_of(plan)
+                self._prepare(size, tell)
+                release = session.ask(plan, confirm=first.confirm)
         else:
             self._prepare(size, tell)
-            release = session.ask(first.question, confirm=first.confirm, **options)
+            release = session.ask(first.asked, confirm=first.confirm, **options)
         for form in more:
             options = form.options()
             release = session.remeasure(release, confirm=form.confirm, **options)
         return {**_answer(release, session), "class": size.name}
 
-    def _check_least(self, asked: QuestionForm | Price) -> None:
+    def _check_least(self, asked: QuestionDocument | Price) -> None:
         """Refuse what costs less than the policy allows, whatever is bought with it (T1)."""
         least = self._whole.policy.limits.min_epsilon
         for name in _EPSILONS + _RHOS:
@@ -190,7 +190,7 @@ class Worker:
         resource.setrlimit(resource.RLIMIT_AS, (min(more, hard), hard))
 
 
-def _curve(session: Session, form: QuestionForm, plan: Plan) -> list[dict[str, Any]]:
+def _curve(session: Session, form: QuestionDocument, plan: Plan) -> list[dict[str, Any]]:
     """Return the errors of a question at lower and higher prices; planning them spends nothing."""
     name = "rho" if plan.price.epsilon is None else "epsilon"
     paid: Fraction | None = getattr(plan.price, name)
@@ -201,7 +201,7 @@ def _curve(session: Session, form: QuestionForm, plan: Plan) -> list[dict[str, A
         return points
     for part in _CURVE:
         with suppress(DiscreetError):  # a price that the policy does not allow
-            known = session.plan(form.question, **{**options, name: str(paid * part)}).predicted
+            known = session.plan(form.asked, **{**options, name: str(paid * part)}).predicted
             errors = {e.output: float(e.half_width) for e in known if e.half_width is not None}
             points.append({name: float(paid * part), "errors": errors})
     return points
@@ -217,16 +217,17 @@ def mapped_bytes() -> int:
     return pages * resource.getpagesize()
 
 
+def _told(kind: Literal["explanation", "label"], told: Any, content: Any) -> dict[str, Any]:
+    document = ExplanationDocument(kind=kind, text=str(told), html=told.to_html(), content=content)
+    return {"document": document.written()}
+
+
 def _answer(release: Release, session: Session) -> dict[str, Any]:
-    left = session.remaining
+    document = ReleaseDocument.of(release, session.remaining)
     return {
-        "document": release_document(release, left),
-        "plans": [written_value(plan) for plan in release.plans],
-        "written": release.written().decode("ascii"),
-        "receipt": None if release.receipt is None else str(release.receipt),
+        "document": document.written(),
+        "release": packed(release),
         "replayed": release.replayed,
-        "private": release.private,
-        "share": written_value(release.share),
     }
 
 

@@ -3,6 +3,12 @@
 Trust: public.
 
 Memory: at most eight numbers of eight bytes for each cell.
+
+Marginals of a vector with one number for each possible row, and back.
+
+The columns are split in two halves of about equal size, so that the vector is a matrix.  Marginals
+that share their columns of the left half share one pass over the matrix, whose inner loop runs
+along whole rows of it; what is left is small.
 """
 
 from __future__ import annotations
@@ -17,18 +23,20 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, TooLarge
 from discreet.noise import Entropy
-from discreet.synthetic.inference.apportionment import shuffled, systematic
-from discreet.synthetic.inference.dense_map import DenseMap
 from discreet.synthetic.inference.descent import EFFORT, Effort, descend
-from discreet.synthetic.inference.inference import Codes, Model
-from discreet.synthetic.inference.targets import Targets, Vector, pooled
-from discreet.synthetic.inference.values import (
+from discreet.synthetic.inference.inference import (
     CodedDomain,
+    Codes,
     ImpossibleCells,
     Marginal,
     Measurement,
+    Model,
+    Targets,
+    Vector,
     code_type,
+    pooled,
 )
+from discreet.synthetic.inference.tree_model import shuffled, systematic
 
 MOST_CELLS: Final = 1 << 22
 
@@ -157,9 +165,8 @@ def starting_parameters(domain: CodedDomain, targets: Targets, start: Model | No
     known: Mapping[Marginal, Vector] = getattr(start, "parameters", None) or {}
     if start is not None and start.domain != domain:
         raise OutOfRange(
-            what="the fit is to start from a model of another domain.",
-            why="its parameters belong to other cells.",
-            do="start from a model of the same columns and sizes, or leave start out.",
+            "the fit is to start from a model of another domain; start from a model of the same "
+            "columns and sizes, or leave start out."
         )
     parts = [known.get(marginal, np.zeros(domain.size(marginal))) for marginal in targets.marginals]
     return np.concatenate([np.zeros(0), *parts])
@@ -172,9 +179,8 @@ def refuse_many_cells(domain: CodedDomain, most: int) -> None:
     """
     if domain.cells > most:
         raise TooLarge(
-            what=f"the domain has {domain.cells} cells, more than {most}.",
-            why="this inference keeps a number for each possible row.",
-            do="use fewer or coarser columns, or inference by a junction tree.",
+            f"the domain has {domain.cells} cells, more than {most}; use fewer or coarser columns, "
+            "or inference by a junction tree."
         )
 
 
@@ -198,8 +204,85 @@ def possible_cells(
         )
     if not possible.any():
         raise OutOfRange(
-            what="the constraints leave no row possible.",
-            why="a model needs at least one row to give its mass to.",
-            do="correct the statements about impossible combinations.",
+            "the constraints leave no row possible; correct the statements about impossible "
+            "combinations."
         )
     return possible.reshape(math.prod(domain.sizes))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _LeftPart:
+    """Marginals with the same columns in the left half."""
+
+    shape: tuple[int, ...]  # of the left half, with 1 for each column that is summed out
+    summed: tuple[int, ...]
+    kept: int
+    members: list[tuple[slice, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
+
+
+@final
+class DenseMap:
+    """The linear map from cells to the values of some marginals, end to end.
+
+    >>> domain = CodedDomain(("a", "b", "c"), (2, 2, 3))
+    >>> marginals = DenseMap(domain, [(0,), (1, 2)])
+    >>> marginals.collect(np.arange(12.0)).tolist()
+    [15.0, 51.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0]
+    >>> marginals.spread(np.arange(8.0)).tolist()
+    [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    """
+
+    def __init__(self, domain: CodedDomain, marginals: Sequence[Marginal]) -> None:
+        """Sort marginals by their columns in the left half."""
+        split = _split(domain.sizes)
+        self._left, self._right = domain.sizes[:split], domain.sizes[split:]
+        self._size = sum(domain.size(marginal) for marginal in marginals)
+        self._parts: dict[Marginal, _LeftPart] = {}
+        start = 0
+        for marginal in marginals:
+            left = tuple(column for column in marginal if column < split)
+            right = {column - split for column in marginal if column >= split}
+            part = self._parts.setdefault(left, self._part(left))
+            end = start + domain.size(marginal)
+            shape = tuple(size if column in right else 1 for column, size in enumerate(self._right))
+            summed = tuple(column + 1 for column in range(len(self._right)) if column not in right)
+            part.members.append((slice(start, end), shape, summed))
+            start = end
+
+    def _part(self, left: Marginal) -> _LeftPart:
+        kept = set(left)
+        return _LeftPart(
+            shape=tuple(size if column in kept else 1 for column, size in enumerate(self._left)),
+            summed=tuple(column for column in range(len(self._left)) if column not in kept),
+            kept=math.prod(self._left[column] for column in left),
+        )
+
+    def collect(self, cells: Vector) -> Vector:
+        """Return the marginals of a vector of cells."""
+        matrix = cells.reshape(*self._left, -1)
+        values = np.empty(self._size)
+        for part in self._parts.values():
+            rows = matrix.sum(axis=part.summed).reshape(part.kept, *self._right)
+            for place, _, summed in part.members:
+                values[place] = rows.sum(axis=summed).ravel()
+        return values
+
+    def spread(self, values: Vector) -> Vector:
+        """Return, for each cell, the sum of the values of all marginal cells that it is part of."""
+        width = math.prod(self._right)
+        cells = np.zeros((*self._left, width))
+        for part in self._parts.values():
+            rows = np.zeros((part.kept, *self._right))
+            for place, shape, _ in part.members:
+                rows += values[place].reshape(part.kept, *shape)
+            cells += rows.reshape(*part.shape, width)
+        return cells.ravel()
+
+
+def _split(sizes: tuple[int, ...]) -> int:
+    """Return where to cut, so that the right half has at least as many cells as the left one."""
+    left, right, split = 1, math.prod(sizes), 0
+    while split < len(sizes) and left * sizes[split] <= right // sizes[split]:
+        left, right, split = left * sizes[split], right // sizes[split], split + 1
+    return split

@@ -21,7 +21,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.synthetic.inference.targets import Targets
+from discreet.synthetic.inference.inference import Targets
 
 Vector = NDArray[np.float64]
 

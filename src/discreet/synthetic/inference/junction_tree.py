@@ -16,14 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import TooLarge
-from discreet.synthetic.inference.belief_propagation import calibrated, widened
 from discreet.synthetic.inference.dense import starting_parameters
 from discreet.synthetic.inference.descent import EFFORT, Effort, descend
-from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.inference.targets import Targets, Vector, pooled
-from discreet.synthetic.inference.tree_model import TreeModel
-from discreet.synthetic.inference.triangulation import CliqueTree, clique_tree, tree_cells
-from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells, Marginal, Measurement
+from discreet.synthetic.inference.inference import (
+    CodedDomain,
+    ImpossibleCells,
+    Marginal,
+    Measurement,
+    Model,
+    Targets,
+    Vector,
+    pooled,
+)
+from discreet.synthetic.inference.tree_model import (
+    CliqueTree,
+    TreeModel,
+    calibrated,
+    clique_tree,
+    tree_cells,
+    widened,
+)
 
 _BYTES_A_CELL: Final = 6 * 8
 _BYTES_A_MEASURED_CELL: Final = 12 * 8
@@ -61,9 +73,8 @@ class JunctionTree:
         need = declared_bytes(domain, tied)
         if need > self.most_bytes:
             raise TooLarge(
-                what=f"the junction tree of these marginals needs {need} bytes.",
-                why=f"inference may use {self.most_bytes}.",
-                do="measure fewer or smaller marginals, or allow more memory (most_bytes).",
+                f"the junction tree of these marginals needs {need} bytes; measure fewer or "
+                "smaller marginals, or allow more memory (most_bytes)."
             )
         law = _Law(domain, targets, clique_tree(domain, tied), zeros)
         theta = descend(

@@ -19,11 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange
-from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.inference.targets import Targets, Vector, pooled
-from discreet.synthetic.inference.tree_model import TreeModel
-from discreet.synthetic.inference.triangulation import clique_tree, triangulated
-from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells, Marginal, Measurement
+from discreet.synthetic.inference.inference import (
+    CodedDomain,
+    ImpossibleCells,
+    Marginal,
+    Measurement,
+    Model,
+    Targets,
+    Vector,
+    pooled,
+)
+from discreet.synthetic.inference.tree_model import TreeModel, clique_tree, triangulated
 
 _SWEEPS: Final = 500
 _CLOSE: Final = 1e-9
@@ -85,9 +91,8 @@ def _refuse_other_graphs(
     held = {*pairs, *((column,) for column in range(domain.columns))}
     if not forest or any(zero.marginal not in held for zero in zeros):
         raise OutOfRange(
-            what="the marginals are not single columns and a forest of pairs.",
-            why="only such a model is known in closed form.",
-            do="use inference by a junction tree.",
+            "the marginals are not single columns and a forest of pairs; use inference by a "
+            "junction tree."
         )
 
 
@@ -129,9 +134,8 @@ def _projected(values: Vector, total: float, allowed: NDArray[np.bool_] | None) 
     free = np.ones(values.shape, np.bool_) if allowed is None else allowed
     if not free.any():
         raise OutOfRange(
-            what="the constraints leave no row possible.",
-            why="a model needs at least one row to give its mass to.",
-            do="correct the statements about impossible combinations.",
+            "the constraints leave no row possible; correct the statements about impossible "
+            "combinations."
         )
     ranked = np.sort(values[free])[::-1]
     excess = (np.cumsum(ranked) - total) / np.arange(1, ranked.size + 1)

@@ -8,25 +8,46 @@ Rows are made in the same order.  The codes of the first clique are apportioned 
 for each value of a separator, the codes of the new columns are apportioned to the rows that have
 this value, which are taken in random order.  Cliques are those of the triangulated graph: given
 measured marginals alone, columns of a cycle would lose what they share around it.
+
+Whole rows from expected counts: systematic rounding, with a public stream.
+
+The stream comes from the digest of a release; it hides nothing.
+
+Definition.  Shares c_1, ..., c_k of n rows, with partial sums C_i scaled so that C_k = n, become
+floor(C_i + u) - floor(C_(i-1) + u) for one u that is uniform on [0, 1).
+Each is c_i rounded up or down, right on average, and every run of neighboring cells together is
+off by less than one row.
+
+Cliques of a triangulated graph of columns, and the tree that joins them.
+
+Definition.  Two columns are neighbors if a marginal holds both.  Columns are eliminated one by one:
+the next is the one whose elimination adds the fewest edges (min-fill), then the one with the
+smallest clique, then the first.  Eliminating a column joins all its neighbors.
+The maximal cliques met on the way, joined by a spanning tree of largest separators, have the
+running intersection property: columns that two cliques share are in all cliques between them.
+
+Marginals of all cliques of a tree from a potential for each: two passes of messages.
+
+Definition.  With log-potentials f_C, the law is proportional to exp(sum of f_C[x_C]).  Messages go
+from the leaves to the root and back; afterwards the belief of each clique is the logarithm of its
+marginal, up to one constant (Lauritzen and Spiegelhalter 1988).  All sums are taken in log space,
+so that no parameter is too large.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import TooLarge
+from discreet.errors import OutOfRange, TooLarge
+from discreet.exact import freeze
 from discreet.noise import Entropy
-from discreet.synthetic.inference.apportionment import shuffled, systematic_each
-from discreet.synthetic.inference.belief_propagation import widened
-from discreet.synthetic.inference.inference import Codes
-from discreet.synthetic.inference.triangulation import CliqueTree
-from discreet.synthetic.inference.values import CodedDomain, Marginal, code_type
+from discreet.synthetic.inference.inference import CodedDomain, Codes, Marginal, code_type
 
 Vector = NDArray[np.float64]
 
@@ -63,16 +84,15 @@ class TreeModel:
 
     def __post_init__(self) -> None:
         """Note what cliques share: marginals across the tree ask for it again and again."""
-        object.__setattr__(self, "_separators", self.tree.separators)
+        freeze(self, _separators=self.tree.separators)
 
     def marginal(self, columns: Sequence[int]) -> Vector:
         """Return the expected counts of some columns."""
         wanted = self.domain.marginal(columns)
         if self.domain.size(wanted) > _MOST_ANSWERS:
             raise TooLarge(
-                what=f"a marginal of {self.domain.size(wanted)} cells was asked for.",
-                why="the answer has a number for each cell.",
-                do="ask for fewer columns at a time.",
+                f"a marginal of {self.domain.size(wanted)} cells was asked for; ask for fewer "
+                "columns at a time."
             )
         home = self.tree.home(wanted)
         if home is not None:
@@ -241,3 +261,240 @@ def _contracted(
     for table, over in tables[1:]:
         product = product * widened(table, over, columns)
     return _summed(product, columns, kept)
+
+
+_WORD: Final = 53
+
+
+def uniforms(count: int, stream: Entropy) -> Vector:
+    """Return numbers from [0, 1), on a grid of 2**-53.
+
+    >>> from discreet.noise import KeyedEntropy
+    >>> bool((uniforms(9, KeyedEntropy(key=bytes(32), label="u")) < 1).all())
+    True
+    """
+    return stream.words(count, _WORD).astype(np.float64) * 2.0**-_WORD
+
+
+def systematic(shares: Vector, count: int, stream: Entropy) -> NDArray[np.int64]:
+    """Apportion rows to cells by their shares.
+
+    >>> from discreet.noise import KeyedEntropy
+    >>> systematic(np.array([1.0, 2.0, 1.0]), 8, KeyedEntropy(key=bytes(32), label="u")).tolist()
+    [2, 4, 2]
+    """
+    return systematic_each(shares[None, :], np.array([count]), stream).ravel()
+
+
+def systematic_each(
+    shares: Vector, counts: NDArray[np.int64], stream: Entropy
+) -> NDArray[np.int64]:
+    """Apportion the rows of each group (a row of ``shares``) to its cells.
+
+    >>> from discreet.noise import KeyedEntropy
+    >>> stream = KeyedEntropy(key=bytes(32), label="u")
+    >>> systematic_each(np.array([[1.0, 1.0], [1.0, 0.0]]), np.array([4, 3]), stream).tolist()
+    [[2, 2], [3, 0]]
+    """
+    sums = np.cumsum(shares, axis=1)
+    totals = sums[:, -1:]
+    ends = sums * np.divide(counts[:, None], totals, out=np.zeros_like(totals), where=totals > 0)
+    ends += uniforms(len(counts), stream)[:, None]
+    whole = np.minimum(ends, counts[:, None]).astype(np.int64)
+    whole = np.where(sums >= totals, counts[:, None], whole)  # no row is left for empty cells
+    return np.diff(whole, axis=1, prepend=0)
+
+
+def shuffled(count: int, stream: Entropy) -> NDArray[np.intp]:
+    """Return the numbers from 0 to count - 1 in an order that the stream decides.
+
+    >>> from discreet.noise import KeyedEntropy
+    >>> sorted(shuffled(4, KeyedEntropy(key=bytes(32), label="order")).tolist())
+    [0, 1, 2, 3]
+    """
+    return np.argsort(stream.words(count, 64), kind="stable")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CliqueTree:
+    """Cliques in an order in which each follows its parent; the first has none (-1).
+
+    >>> tree = clique_tree(CodedDomain(("a", "b", "c"), (2, 3, 4)), [(0, 1), (1, 2)])
+    >>> tree.cliques, tree.parents, tree.separators
+    (((0, 1), (1, 2)), (-1, 0), ((), (1,)))
+    """
+
+    cliques: tuple[Marginal, ...]
+    parents: tuple[int, ...]
+
+    @property
+    def separators(self) -> tuple[Marginal, ...]:
+        """The columns that each clique shares with its parent."""
+        return tuple(
+            ()
+            if parent < 0
+            else tuple(column for column in clique if column in self.cliques[parent])
+            for clique, parent in zip(self.cliques, self.parents, strict=True)
+        )
+
+    def home(self, marginal: Sequence[int]) -> int | None:
+        """Return the smallest clique that holds all these columns, if one does."""
+        wanted = set(marginal)
+        holders = [
+            (len(clique), number)
+            for number, clique in enumerate(self.cliques)
+            if wanted.issubset(clique)
+        ]
+        return min(holders)[1] if holders else None
+
+
+def clique_tree(domain: CodedDomain, marginals: Iterable[Marginal]) -> CliqueTree:
+    """Triangulate the graph of these marginals, and join its cliques to a tree."""
+    return join_cliques(triangulated(domain, marginals))
+
+
+def tree_cells(domain: CodedDomain, marginals: Iterable[Marginal]) -> int:
+    """Return how many numbers a junction tree of these marginals holds.
+
+    >>> tree_cells(CodedDomain(("a", "b", "c"), (2, 3, 4)), [(0, 1), (1, 2)])
+    18
+    """
+    return sum(domain.size(clique) for clique in triangulated(domain, marginals))
+
+
+def triangulated(domain: CodedDomain, marginals: Iterable[Marginal]) -> tuple[Marginal, ...]:
+    """Return the maximal cliques after min-fill elimination, in rising order.
+
+    >>> ring = CodedDomain(tuple("abcd"), (2, 2, 2, 2))
+    >>> triangulated(ring, [(0, 1), (1, 2), (2, 3), (0, 3)])
+    ((0, 1, 3), (1, 2, 3))
+    """
+    neighbors = _neighbors(domain, marginals)
+    costs = {column: _cost(domain, neighbors, column) for column in range(domain.columns)}
+    found: list[int] = []
+    while costs:
+        added, _, column = min(costs.values())
+        around = neighbors[column]
+        clique = around | 1 << column
+        if not any(clique & ~earlier == 0 for earlier in found):
+            found.append(clique)
+        del costs[column]
+        touched = around
+        for other in _columns(around):
+            neighbors[other] = (neighbors[other] | around) & ~(1 << other | 1 << column)
+            if added:  # without new edges, others' neighbors stay as they are
+                touched |= neighbors[other]
+        for other in _columns(touched):
+            costs[other] = _cost(domain, neighbors, other)
+    return tuple(sorted(tuple(_columns(clique)) for clique in found))
+
+
+def _neighbors(domain: CodedDomain, marginals: Iterable[Marginal]) -> list[int]:
+    """Return the neighbors of each column, as the bits of a number: sets would take longer."""
+    neighbors = [0] * domain.columns
+    for marginal in set(marginals):
+        together = sum(1 << column for column in marginal)
+        for column in marginal:
+            neighbors[column] |= together & ~(1 << column)
+    return neighbors
+
+
+def _columns(bits: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set, from the lowest on."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def _cost(domain: CodedDomain, neighbors: Sequence[int], column: int) -> tuple[int, int, int]:
+    """Return how many edges an elimination adds, how many cells its clique has, and the column."""
+    around, missing, cells = neighbors[column], 0, domain.sizes[column]
+    for other in _columns(around):
+        missing += (around & ~neighbors[other]).bit_count() - 1
+        cells *= domain.sizes[other]
+    return missing // 2, cells, column
+
+
+def join_cliques(cliques: Sequence[Marginal]) -> CliqueTree:
+    """Join cliques by a spanning tree of largest separators, from the first clique on.
+
+    >>> join_cliques([(0,), (1, 2)]).parents
+    (-1, 0)
+    """
+    best = dict.fromkeys(range(1, len(cliques)), (0, 0))  # size of separator, parent
+    order, place = [0], {0: 0}
+    for number in best:
+        best[number] = (len(set(cliques[number]) & set(cliques[0])), 0)
+    parents = [-1]
+    while best:
+        number = max(best, key=lambda candidate: (best[candidate][0], -candidate))
+        parents.append(place[best.pop(number)[1]])
+        place[number] = len(order)
+        order.append(number)
+        for other, (size, _) in best.items():
+            shared = len(set(cliques[other]) & set(cliques[number]))
+            if shared > size:
+                best[other] = (shared, number)
+    return CliqueTree(tuple(cliques[number] for number in order), tuple(parents))
+
+
+def calibrated(tree: CliqueTree, potentials: Sequence[Vector]) -> list[Vector]:
+    """Return the log-marginals of all cliques, each normalized to chances that sum to one.
+
+    >>> tree = CliqueTree(((0, 1), (1, 2)), (-1, 0))
+    >>> beliefs = calibrated(tree, [np.log([[1, 2], [3, 4]]), np.log([[1, 1], [1, 3]])])
+    >>> np.exp(beliefs[0]).sum(axis=0).round(6).tolist()
+    [0.25, 0.75]
+    >>> np.exp(beliefs[1]).sum(axis=1).round(6).tolist()
+    [0.25, 0.75]
+    """
+    beliefs = [potential.copy() for potential in potentials]
+    separators = tree.separators
+    sent: dict[int, Vector] = {}
+    for number in range(len(beliefs) - 1, 0, -1):
+        parent, separator = tree.parents[number], separators[number]
+        sent[number] = log_marginal(beliefs[number], tree.cliques[number], separator)
+        beliefs[parent] += widened(sent[number], separator, tree.cliques[parent])
+    mass = log_marginal(beliefs[0], tree.cliques[0], ())
+    if not np.isfinite(mass):
+        raise OutOfRange(
+            "the constraints leave no row possible; correct the statements about impossible "
+            "combinations."
+        )
+    beliefs[0] -= mass
+    for number in range(1, len(beliefs)):
+        parent, separator = tree.parents[number], separators[number]
+        back = log_marginal(beliefs[parent], tree.cliques[parent], separator)
+        known = np.isfinite(sent[number])
+        back = np.subtract(back, sent[number], out=np.full_like(back, -np.inf), where=known)
+        beliefs[number] += widened(back, separator, tree.cliques[number])
+    return beliefs
+
+
+def log_marginal(belief: Vector, clique: Marginal, kept: Marginal) -> Vector:
+    """Sum a belief over all columns but some, in log space.
+
+    >>> log_marginal(np.zeros((2, 2)), (0, 1), (1,)).round(3).tolist()
+    [0.693, 0.693]
+    """
+    axes = tuple(axis for axis, column in enumerate(clique) if column not in kept)
+    if not axes:
+        return belief
+    top = belief.max(axis=axes, keepdims=True)
+    top[~np.isfinite(top)] = 0.0
+    sums = np.asarray(np.exp(belief - top).sum(axis=axes))
+    with np.errstate(divide="ignore"):
+        logs: Vector = np.log(sums) + top.reshape(sums.shape)
+    return logs
+
+
+def widened(values: Vector, columns: Marginal, clique: Marginal) -> Vector:
+    """Give values of some columns an axis for each column of a clique.
+
+    >>> widened(np.zeros(3), (1,), (0, 1, 2)).shape
+    (1, 3, 1)
+    """
+    sizes = dict(zip(columns, values.shape, strict=True))
+    return values.reshape([sizes.get(column, 1) for column in clique])

@@ -33,10 +33,9 @@ from discreet.mechanisms import Gaussian
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.dense import DenseModel
 from discreet.synthetic.inference.descent import Effort
-from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.inference.values import ImpossibleCells, Marginal
+from discreet.synthetic.inference.inference import ImpossibleCells, Marginal, Model
 from discreet.synthetic.measurer import Candidate, JointMeasurer
-from discreet.synthetic.methods.fitting import DENSE_CELLS, best_fit, check_zeros
+from discreet.synthetic.methods.fitting import DENSE_CELLS, ModelRoom, best_fit, check_zeros
 from discreet.synthetic.methods.method import (
     Schedule,
     Task,
@@ -44,7 +43,6 @@ from discreet.synthetic.methods.method import (
     scale_for,
     variance_for,
 )
-from discreet.synthetic.methods.model_room import ModelRoom
 
 _MEASURING: Final = Fraction(9, 10)
 _ROUNDS_A_COLUMN: Final = 16
@@ -90,16 +88,14 @@ class AIM:
         check_zeros(task.domain, task.zeros)
         if not _room(task).fits(self.max_cells):
             raise TooLarge(
-                what=f"single columns and constraints alone need more than {self.max_cells} cells.",
-                why="the model holds every column, and all that constraints tie together.",
-                do="use fewer bins, fewer constraints, or a larger max_cells.",
+                f"single columns and constraints alone need more than {self.max_cells} cells; use "
+                "fewer bins, fewer constraints, or a larger max_cells."
             )
         rounds = self._nominal(task) - task.domain.columns
         if rounds < 1:
             raise OutOfRange(
-                what=f"AIM has {self.rounds} rounds for {task.domain.columns} columns.",
-                why="every column is measured in a round of its own, before any is selected.",
-                do="leave rounds out, or give more of them than there are columns.",
+                f"AIM has {self.rounds} rounds for {task.domain.columns} columns; leave rounds "
+                "out, or give more of them than there are columns."
             )
         self._check_work(task, rounds)
         variance = self._first_variance(task)
@@ -112,10 +108,9 @@ class AIM:
         most = task.domain.columns + int(MOST_SECONDS / work_seconds(task, 1))
         fewer = f"give AIM(rounds={most}), " if most > 2 * task.domain.columns else ""
         raise TooLarge(
-            what=f"AIM would compare {len(task.workload.closure(task.domain))} marginals up to "
-            f"{rounds} times, which may take {work_seconds(task, rounds) / 60:,.0f} minutes.",
-            why="a run that nobody waits for is paid for all the same.",
-            do=f"ask for marginals of fewer columns, list those that matter, {fewer}or use MST().",
+            f"AIM would compare {len(task.workload.closure(task.domain))} marginals up to {rounds} "
+            f"times, which may take {work_seconds(task, rounds) / 60:,.0f} minutes; ask for "
+            f"marginals of fewer columns, list those that matter, {fewer}or use MST()."
         )
 
     def run(self, task: Task, measurer: JointMeasurer) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal, positive, whole
+from discreet.exact import decimal, freeze, positive, whole
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.mechanism import Number
 from discreet.noise import Entropy
@@ -30,15 +30,14 @@ from discreet.synthetic.dual_query.conjunctions import (
     random_conjunctions,
 )
 from discreet.synthetic.dual_query.oracle import LocalSearch
-from discreet.synthetic.dual_query.row_model import RowModel
 from discreet.synthetic.dual_query.settings import (
     MOST_ROWS,
     DualQuerySettings,
+    RowModel,
     default_settings,
 )
 from discreet.synthetic.evidence import Evidence
-from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
+from discreet.synthetic.inference.inference import CodedDomain, ImpossibleCells, Model
 from discreet.synthetic.measurer import JointMeasurer
 from discreet.synthetic.methods.method import (
     Schedule,
@@ -83,10 +82,13 @@ class DualQuery:
             whole(queries, name="queries", low=1, high=_MOST_QUERIES)
         if rows is not None:
             whole(rows, name="rows", low=1, high=MOST_ROWS)
-        object.__setattr__(self, "queries", queries)
-        object.__setattr__(self, "width", whole(width, name="width", low=1, high=8))
-        object.__setattr__(self, "rate", positive(decimal(rate, name="rate"), name="rate"))
-        object.__setattr__(self, "rows", rows)
+        freeze(
+            self,
+            queries=queries,
+            width=whole(width, name="width", low=1, high=8),
+            rate=positive(decimal(rate, name="rate"), name="rate"),
+            rows=rows,
+        )
 
     @property
     def document(self) -> Mapping[str, Any]:
@@ -106,15 +108,13 @@ class DualQuery:
             literal_bits(task.domain, self.width)
         if task.zeros:
             raise WrongKind(
-                what="DualQuery cannot keep to constraints.",
-                why="its rows are chosen to answer queries, and some would be forbidden ones.",
-                do="use method=dp.synthetic.AIM() or MST(), or leave the constraints out.",
+                "DualQuery cannot keep to constraints; use method=dp.synthetic.AIM() or MST(), or "
+                "leave the constraints out."
             )
         if self.queries is None and self._cells(task) > _MOST_QUERIES:
             raise OutOfRange(
-                what=f"the marginals of the workload have more than {_MOST_QUERIES} cells.",
-                why="DualQuery weighs each of them in every round.",
-                do="give queries=500_000, say, for random conjunctions; or a smaller workload.",
+                f"the marginals of the workload have more than {_MOST_QUERIES} cells; give "
+                "queries=500_000, say, for random conjunctions; or a smaller workload."
             )
         rows = self.rows or MOST_ROWS
         rounds = self._settings(task, rows).rounds if self.rows else 0

@@ -19,11 +19,15 @@ from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import WrongKind
 from discreet.plan.pricing.calibration import rho_sum
 from discreet.synthetic.evidence import Evidence
-from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.inference.values import CodedDomain, ImpossibleCells
-from discreet.synthetic.measurer import JointMeasurer
-from discreet.synthetic.sensitivity import UnitMoves, concentrated_leaf
-from discreet.synthetic.spending import PlannedSteps, RhoFilter, Spending, refused_step
+from discreet.synthetic.inference.inference import CodedDomain, ImpossibleCells, Model
+from discreet.synthetic.joint import UnitMoves, concentrated_leaf
+from discreet.synthetic.measurer import (
+    JointMeasurer,
+    PlannedSteps,
+    RhoFilter,
+    Spending,
+    refused_step,
+)
 from discreet.synthetic.workload import CompiledWorkload
 from discreet.units import PrivacyUnit
 
@@ -128,10 +132,8 @@ def concentrated_price(task: Task) -> Fraction:
     """Return the rho of a task; refuse a pure epsilon."""
     if task.rho is None:
         raise WrongKind(
-            what="this method has no price in epsilon alone.",
-            why="it adds Gaussian noise, which is private outside an event of some chance only.",
-            do="give a delta, such as delta=1e-9, or rho; or use method=dp.synthetic.MWEM(), or "
-            "Independent().",
+            "this method has no price in epsilon alone; give a delta, such as delta=1e-9, or rho; "
+            "or use method=dp.synthetic.MWEM(), or Independent()."
         )
     return task.rho
 

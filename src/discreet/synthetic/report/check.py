@@ -35,10 +35,8 @@ from discreet.requests.raw_totals import RawTotals
 from discreet.session import Session
 from discreet.session.programs import Program
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.inference.values import Marginal
-from discreet.synthetic.joint import JointHistogram, joint_request, moved_by
-from discreet.synthetic.sensitivity import GRID, UnitMoves
+from discreet.synthetic.inference.inference import Marginal, Model
+from discreet.synthetic.joint import GRID, JointHistogram, UnitMoves, joint_request, moved_by
 from discreet.units import PrivacyUnit
 
 _FORMAT: Final = 1

@@ -1,6 +1,7 @@
 """How far the marginals of a model are from those of the table, by released numbers alone.
 
-Trust: public.  A bug here misstates an error bar; it costs no privacy.
+Trust: public.  Proofs are in docs/proofs/synthetic.md.  A bug here misstates an error bar; it costs
+no privacy.
 
 The table is the one that was counted: after rows outside the categories and rows above the limits
 of a person were left out.  M_r(D) are its counts, M_r(p) those of the model.
@@ -16,10 +17,32 @@ Theorem (key ``selection-bound``; McSherry and Talwar 2007; McKenna, Mullins, Sh
 candidates with scores u_r = w_r (|M_r(D) - M_r(q)|_1 - e_r), for a model q and public w_r > 0 and
 e_r.  With chance at least 1 - beta, for all candidates r at once, |M_r(D) - M_r(q)|_1 <= e_r +
 (u_c + b ln(k / beta)) / w_r.
-Proof.  A candidate whose score is t below the best is chosen with at
-most exp(-t / b) times the chance of the best, and there are fewer than k. With the bound of the
-first theorem for c, or with that of ``noisy-distance``, u_c is bounded by released numbers, and
-|M_r(D) - M_r(p)|_1 <= |M_r(D) - M_r(q)|_1 + |M_r(q) - M_r(p)|_1.
+
+How large the noise of a whole marginal is: quantiles of its L1 norm, and of one cell's.
+
+A bug here misstates an error bar; it costs no privacy.
+
+Let a marginal be measured with independent noise in each cell.  A projection adds up m cells of it
+for each cell of its own, so that its n cells have independent errors S_1, ..., S_n, each the sum of
+m draws Z; of the marginal itself m is 1.
+Theorem (key ``noise-norm``).  For every t > 0, with M(t) >= E exp(t |S_1|),
+P[|S_1| + ... + |S_n| >= (n ln M(t) + ln(1 / beta)) / t] <= beta.
+
+How far public counts are from true ones, by noisy counts that were drawn after they were fixed.
+
+A bug here misstates an error bar; it costs no privacy.
+
+Let d_1, ..., d_n be the differences between true counts and fixed whole numbers, D the sum of their
+absolute values, and S = |d_1 + Z_1| + ... + |d_n + Z_n| what noisy counts show, with independent
+noise Z of a discrete Gaussian law.  The triangle inequality gives D <= S + |Z|_1, which counts the
+noise twice: S itself is about as large as the noise where D is nothing.
+Theorem (key ``noisy-distance``).  Let h_t(k) be the mean of exp(-t |k + Z|), and s_k the largest of
+(ln beta - n ln h_t(k)) / t over some rates t > 0.  With chance at least 1 - beta, D < n k for every
+whole number k with S <= s_k.
+
+What was measured, with the laws of its noise.
+
+Trust: public.
 """
 
 from __future__ import annotations
@@ -33,11 +56,11 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise import DiscreteGaussian
-from discreet.synthetic.inference.inference import Model
-from discreet.synthetic.inference.values import CodedDomain, Marginal
-from discreet.synthetic.report.noise_norms import Law, cell_noise, noise_norm
-from discreet.synthetic.report.noisy_distance import noisy_distance
+from discreet.continual.sum_tails import plain_sum_half_width
+from discreet.exact import float_up
+from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.synthetic.evidence import Evidence, Measured
+from discreet.synthetic.inference.inference import CodedDomain, Marginal, Model
 
 _GRID: Final = 2.0**-20
 """What a score is rounded to, in rows of each cell."""
@@ -233,3 +256,124 @@ def _smaller(first: MarginalBound, second: MarginalBound) -> MarginalBound:
     if first.rows is None or (second.rows is not None and second.rows < first.rows):
         return second
     return first
+
+
+Law = DiscreteLaplace | DiscreteGaussian
+_Floats = NDArray[np.float64]
+
+_TAU_SQUARED: Final = 2.25
+_ETA: Final = 1.1e-19
+_ROUNDING: Final = 1 + 1e-9
+_TILTS: Final = np.geomspace(1e-3, 60.0, 600)
+"""Values of t, in one over the standard deviation."""
+_SHARES: Final = np.linspace(0.002, 0.998, 500)
+"""Values of t, as shares of one over the scale."""
+_SMALLEST: Final = 1e-300
+
+
+def noise_norm(law: Law, *, cells: int, missed: Fraction, draws: int = 1) -> float:
+    """Return what the L1 norm of some cells' noise exceeds with at most this chance.
+
+    >>> law = DiscreteGaussian(variance=100)
+    >>> round(noise_norm(law, cells=8, missed=Fraction(1, 20)), 1)  # the mean is 64
+    112.2
+    >>> round(noise_norm(law, cells=4, draws=2, missed=Fraction(1, 20)), 1)
+    95.3
+    """
+    wanted = -math.log(max(float(missed), _SMALLEST))
+    if isinstance(law, DiscreteLaplace):
+        rates, logs = _laplace(float_up(law.scale), draws)
+    else:
+        rates, logs = _gaussian(float_up(law.variance), draws)
+    bound = float(((cells * logs + wanted) / rates).min()) * _ROUNDING
+    if cells > 1:
+        return bound
+    return min(bound, float(plain_sum_half_width(law, draws, missed)))
+
+
+def cell_noise(law: Law, *, missed: Fraction, draws: int = 1) -> float:
+    """Return what the noise of one cell exceeds, to either side, with at most this chance.
+
+    >>> cell_noise(DiscreteGaussian(variance=100), missed=Fraction(1, 20))
+    20.0
+    """
+    return float(plain_sum_half_width(law, draws, missed))
+
+
+def _laplace(scale: float, draws: int) -> tuple[_Floats, _Floats]:
+    """Return some t, and the logarithm of M at each."""
+    rates = _SHARES / scale
+    if draws == 1:
+        rise = np.exp((_SHARES - 1.0) / scale)  # a e**t
+        fall = -math.expm1(-1.0 / scale) / (1.0 + math.exp(-1.0 / scale))
+        return rates, math.log(fall) + np.log((1.0 + rise) / -np.expm1((_SHARES - 1.0) / scale))
+    whole = math.log(-math.expm1(-1.0 / scale))
+    near, far = (np.log(-np.expm1(-(1.0 + sign * _SHARES) / scale)) for sign in (-1.0, 1.0))
+    return rates, math.log(2.0) + draws * (2.0 * whole - near - far)
+
+
+def _gaussian(variance: float, draws: int) -> tuple[_Floats, _Floats]:
+    if variance <= 2 * _TAU_SQUARED:
+        rates = _TILTS / math.sqrt(draws * variance)
+        return rates, math.log(2.0) + _TILTS**2 / 2.0
+    from scipy.special import log_ndtr  # type: ignore[import-untyped]  # noqa: PLC0415  takes its time
+
+    extra = _TAU_SQUARED * variance / (variance - _TAU_SQUARED)
+    rates = _TILTS / math.sqrt(draws * (variance + extra))
+    return rates, math.log(2.0) + _TILTS**2 / 2.0 + np.asarray(log_ndtr(_TILTS)) + draws * _ETA
+
+
+_RATES: Final = np.geomspace(0.02, 3.0, 24)
+"""Values of t, in one over the standard deviation."""
+_FARTHEST: Final = 10.0
+"""The largest k that is tried, in standard deviations; the sums below reach 14 of them."""
+_REACH: Final = 14.0
+_SLIP: Final = 1e-11
+
+
+def noisy_distance(
+    law: DiscreteGaussian, *, seen: float, cells: int, missed: Fraction
+) -> float | None:
+    """Return what D stays below but for this chance, where S is ``seen``; None beyond all tables.
+
+    >>> law = DiscreteGaussian(variance=10_000)
+    >>> noisy_distance(law, seen=80_000, cells=1000, missed=Fraction(1, 100))
+    41000.0
+    """
+    deviation = math.sqrt(float_up(law.variance))
+    wanted = math.log(max(float(missed), _SMALLEST))
+    rates = _RATES / deviation
+    noise = np.arange(-math.ceil(_REACH * deviation), math.ceil(_REACH * deviation) + 1)
+    chances = np.exp(-(noise**2) / (2 * deviation**2))
+    chances /= chances.sum()
+
+    def beyond(k: int) -> bool:
+        """Whether as little as was seen is too unlikely if D is n k or more."""
+        shifted = np.exp(-rates[:, None] * np.abs(k + noise))
+        logs = np.log(shifted @ chances) + _SLIP
+        return bool((rates * seen + cells * logs <= wanted).any())
+
+    low, high = 0, math.floor(_FARTHEST * deviation)
+    if high < 1 or not beyond(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+    return float(cells * high)
+
+
+def noise_law(measured: Measured) -> Law:
+    """Return the law of the noise in each count."""
+    if measured.law == "gaussian":
+        return DiscreteGaussian(variance=measured.scale)
+    return DiscreteLaplace(scale=measured.scale)
+
+
+def noisy_marginal(measured: Measured) -> NoisyMarginal:
+    """Return a measured marginal with the law of its noise."""
+    return NoisyMarginal(measured.marginal, measured.values, noise_law(measured))
+
+
+def noisy_marginals(evidence: Evidence) -> tuple[NoisyMarginal, ...]:
+    """Return the marginals of which all cells were measured."""
+    return tuple(noisy_marginal(each) for each in evidence.measured if each.cell is None)

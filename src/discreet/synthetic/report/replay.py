@@ -23,13 +23,16 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.constraints import impossible
 from discreet.synthetic.evidence import Evidence, Measured, Selection
-from discreet.synthetic.inference.values import Marginal
-from discreet.synthetic.measurer import Candidate
+from discreet.synthetic.inference.inference import Marginal
+from discreet.synthetic.joint import UnitMoves
+from discreet.synthetic.measurer import Candidate, Spending
 from discreet.synthetic.program import SyntheticDraw
-from discreet.synthetic.report.marginal_bounds import CellRound, SelectionRound
-from discreet.synthetic.report.noisy_marginals import noise_law, noisy_marginal
-from discreet.synthetic.sensitivity import UnitMoves
-from discreet.synthetic.spending import Spending
+from discreet.synthetic.report.marginal_bounds import (
+    CellRound,
+    SelectionRound,
+    noise_law,
+    noisy_marginal,
+)
 
 Vector = NDArray[np.float64]
 

@@ -1,0 +1,103 @@
+"""Problems: refusals as RFC 9457 documents, each with ways out.
+
+Trust: kernel.  What is told of an error is what the error says: it holds no value of any data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, Literal, final
+
+from discreet import errors
+from discreet.documents.document import Document, Part
+from discreet.errors import DiscreetError, NotAllowed, OverBudget, TryAgain
+
+_SHORTAGE: Final = ("scope", "account", "needed", "left", "ways_out")
+
+
+@final
+class WayDocument(Part):
+    """One way out of a refusal: what changes, what that costs, and the call that does it."""
+
+    change: str
+    cost: dict[str, str] | None = None
+    call: str | None = None
+    body: dict[str, Any] | None = None
+
+
+@final
+class ProblemDocument(Document):
+    """Why something was refused; ``type`` to ``detail`` are those of RFC 9457.
+
+    A charge that does not fit also says in which limit what is needed exceeds what is left.
+    """
+
+    kind: Literal["error"] = "error"
+    type: str = "about:blank"
+    title: str = "a problem"
+    status: int | None = None
+    detail: str = "the server refuses the call."
+    why: str | None = None
+    do: str = "ask the owner of the server."
+    code: str | None = None
+    name: str | None = None
+    details: str | None = None
+    scope: Literal["yours", "purpose", "dataset"] | None = None
+    account: str | None = None
+    needed: dict[str, str] | None = None
+    left: dict[str, str] | None = None
+    ways_out: tuple[WayDocument, ...] = ()
+    places: tuple[str, ...] | None = None
+    """Which parts of a call could not be read."""
+
+    @classmethod
+    def of(cls, error: DiscreetError, **more: Any) -> ProblemDocument:
+        """Return what an error says.
+
+        >>> ProblemDocument.of(OverBudget(what="a.", why="b.", do="c.")).title
+        'over budget'
+        """
+        name = type(error).__name__
+        told: dict[str, Any] = {}
+        if isinstance(error, OverBudget):
+            told = {"details": error.details or None, **(error.shortage or {})}
+        return cls(
+            type=f"urn:discreet:{error.code}",
+            title=re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower(),
+            detail=error.what,
+            why=error.why,
+            do=error.do,
+            code=error.code,
+            name=name,
+            **{**more, **told},
+        )
+
+    def error(self) -> DiscreetError:
+        """Return the error that it was made of, or one like it.
+
+        >>> print(ProblemDocument(name="OverBudget", detail="a.", why="b.", do="c.").error())
+        OverBudget[E301]: a.
+          Why: b.
+          Do:  c.
+        """
+        kind: Any = TryAgain if self.status in {408, 429, 500} else NotAllowed
+        if self.name in errors.__all__:
+            kind = getattr(errors, str(self.name))
+        if not issubclass(kind, DiscreetError) or kind.code is None:
+            kind = NotAllowed
+        why = self.why or "the server does not say more."
+        sentences = {"what": self.detail, "why": why, "do": self.do}
+        if kind is OverBudget and self.scope is not None:
+            return OverBudget(**sentences, shortage=self.shortage())
+        error: DiscreetError = kind(**sentences)
+        return error
+
+    def shortage(self) -> dict[str, Any]:
+        """Return which limit is too low, and what can be done about it."""
+        told: Mapping[str, Any] = self.written()
+        return {name: told[name] for name in _SHORTAGE if name in told}
+
+    def written(self) -> dict[str, Any]:
+        """Return plain JSON, without what is not given."""
+        return self.model_dump(mode="json", exclude_none=True)

@@ -1,0 +1,268 @@
+"""A question as it travels: SQL text or a tree of the table builder, and its price.
+
+Trust: kernel.  What arrives is read strictly: an unknown name or a wrong type is refused, numbers
+are exact texts, and nothing is ever evaluated or unpickled.
+
+Definition.  A tree is {"format": 1, "value": V}.  None, booleans, integers and strings are
+themselves.  Everything else is a list of a tag and its parts: ["/", "1/3"] a fraction, ["m", "1.5"]
+a decimal, ["f", hex] a float, ["d", iso] a date, ["t", iso] a timestamp, ["()", ...] a tuple, and
+["Column", {"name": ...}] a node: its class and its fields.  Nothing but the listed classes is made,
+each by its constructor, which refuses what it always refuses (T1).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Annotated, Any, Final, Self, final
+
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator
+
+from discreet.documents.document import FORMAT, Document
+from discreet.errors import WrongKind
+from discreet.plan import estimate, estimate_limits, limits, share_cut
+from discreet.query import expressions, question, relations, source_text, types
+from discreet.query.question import Question
+
+_LONGEST: Final = 100_000
+_DEEPEST: Final = 200
+_OUTPUTS: Final = 1000
+
+
+def _number(value: object) -> str | None:
+    """Return an exact number as text; JSON numbers are taken as they are written."""
+    if value is None or (isinstance(value, str) and len(value) <= 100):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _refused("a number is too long, or no number")
+    return repr(value)
+
+
+def _asked(value: object) -> object:
+    if isinstance(value, Question):
+        return written_tree(value)
+    if isinstance(value, Mapping):
+        read_tree(value)
+        return value
+    if isinstance(value, str) and 0 < len(value) <= _LONGEST:
+        return value
+    raise _refused("'question' is neither SQL text nor the tree of a question")
+
+
+_Number = Annotated[str | None, BeforeValidator(_number, json_schema_input_type=str | float | None)]
+_Count = Annotated[int | None, Field(strict=True)]
+
+
+@final
+class QuestionDocument(Document):
+    """A question, what it may cost (one of epsilon, rho and error), and what is bought with it.
+
+    >>> asked = QuestionDocument.read({"question": "SELECT COUNT(*) AS n FROM t", "epsilon": 0.1})
+    >>> asked.epsilon, QuestionDocument.read(asked.written()) == asked
+    ('0.1', True)
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: Annotated[
+        str | dict[str, Any],
+        BeforeValidator(_asked, json_schema_input_type=str | dict[str, Any]),
+        Field(description="SQL, or the tree of the table builder."),
+    ]
+    epsilon: _Number = None
+    rho: _Number = None
+    delta: _Number = None
+    error: dict[str, Annotated[str, BeforeValidator(_number)]] | None = Field(
+        default=None, description="Instead of a price: how far outputs may be off, by name."
+    )
+    size: _Count = None
+    confidence: _Number = None
+    bounds_epsilon: _Number = None
+    bounds_rho: _Number = None
+    max_rows: _Count = None
+    max_groups: _Count = None
+    limits_epsilon: _Number = None
+    share_cut_epsilon: _Number = None
+    confirm: Annotated[bool, Field(strict=True)] = False
+
+    @field_validator("error")
+    @classmethod
+    def _few_outputs(cls, value: dict[str, str] | None) -> dict[str, str] | None:
+        if value is not None and len(value) > _OUTPUTS:
+            raise _refused("'error' names too many outputs")
+        return value or None
+
+    @classmethod
+    def _refused(cls, what: str) -> WrongKind:
+        return _refused(what)
+
+    @property
+    def asked(self) -> str | Question:
+        """The text of the question, or what the table builder made."""
+        return self.question if isinstance(self.question, str) else read_tree(self.question)
+
+    @property
+    def text(self) -> str:
+        """The text of the question, if it has one."""
+        return self.question if isinstance(self.question, str) else "(made in Python)"
+
+    @property
+    def price(self) -> dict[str, Any]:
+        """All that was given but the question."""
+        return {name: each for name, each in self.written().items() if name != "question"}
+
+    def written(self) -> dict[str, Any]:
+        """Return plain JSON, without what is not given."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def but(self, **changes: Any) -> Self:
+        """Return the same question with some fields changed."""
+        return self.read({**self.written(), **changes})
+
+    @property
+    def digest(self) -> str:
+        """Tell questions apart: the SHA-256 of the canonical JSON."""
+        text = json.dumps(self.written(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of ``Session.plan`` and ``Session.ask``."""
+        bounds: Any = None
+        if self.bounds_epsilon is not None or self.bounds_rho is not None:
+            bounds = estimate(epsilon=self.bounds_epsilon, rho=self.bounds_rho)
+        names = ("epsilon", "rho", "delta", "error", "size", "confidence")
+        cut = self.share_cut_epsilon
+        return {
+            **{name: getattr(self, name) for name in names},
+            "bounds": bounds,
+            "limits": self._limits(),
+            "share_cut": None if cut is None else share_cut(epsilon=cut),
+        }
+
+    def _limits(self) -> Any:
+        given = self.max_rows is not None or self.max_groups is not None
+        if self.limits_epsilon is None:
+            return limits(max_rows=self.max_rows, max_groups=self.max_groups) if given else None
+        if given:
+            raise _refused("limits are given, and others are to be bought")
+        return estimate_limits(epsilon=self.limits_epsilon)
+
+
+def check_draws(asked: Sequence[QuestionDocument]) -> None:
+    """Refuse further draws of another question: a draw is one of the first question's answer.
+
+    >>> one = QuestionDocument.read({"question": "SELECT COUNT(*) AS n FROM t", "epsilon": "1"})
+    >>> check_draws([one, one])
+    """
+    if any(each.question != asked[0].question for each in asked[1:]):
+        raise _refused("a further draw has another question than the first")
+
+
+def _refused(what: str) -> WrongKind:
+    return WrongKind(
+        what=f"the question cannot be read: {what}.",
+        why="what travels is read strictly, so that nothing is ignored.",
+        do='send {"question": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.1"}, say.',
+    )
+
+
+# --- trees of the table builder ---------------------------------------------------------------
+
+_NODES: Final = (
+    "Column Literal Call Case Cast Order Window Aggregate Grouped Star InnerQuery Table Named "
+    "Filter Project Join SemiJoin Valued Aggregated Distinct UnionAll Clause Question Span Type"
+)
+_PLACES: Final = (expressions, relations, question, source_text, types)
+_CLASSES: Final[Mapping[str, Any]] = {
+    name: next(kind for place in _PLACES if (kind := vars(place).get(name)) is not None)
+    for name in _NODES.split()
+}
+"""The classes of which questions are made."""
+_FRACTION: Final = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?", re.ASCII)
+
+
+def _fraction(text: Any) -> Fraction:
+    """Read what ``str`` writes of a fraction; 1e999999999 would keep a processor busy (T1)."""
+    if not isinstance(text, str) or _FRACTION.fullmatch(text) is None:
+        raise ValueError
+    return Fraction(text)
+
+
+_PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "/": _fraction,
+    "f": float.fromhex,
+    "m": Decimal,
+    "t": datetime.fromisoformat,
+    "d": date.fromisoformat,
+}
+
+
+def written_tree(asked: Question) -> dict[str, Any]:
+    """Return a question of the table builder as plain JSON."""
+    return {"format": FORMAT, "value": _written(asked)}
+
+
+def _written(value: object) -> Any:  # noqa: C901, PLR0911  one case a line
+    match value:
+        case None | bool() | str():
+            return value
+        case Enum():
+            return [type(value).__name__, value.name]
+        case int():
+            return int(value)
+        case float():
+            return ["f", float(value).hex()]
+        case Fraction():
+            return ["/", str(value)]
+        case Decimal():
+            return ["m", str(value)]
+        case datetime():
+            return ["t", value.isoformat()]
+        case date():
+            return ["d", value.isoformat()]
+        case tuple():
+            return ["()", *map(_written, value)]
+    if type(value).__name__ in _CLASSES and dataclasses.is_dataclass(value):
+        names = [item.name for item in dataclasses.fields(value) if item.init]
+        return [type(value).__name__, {name: _written(getattr(value, name)) for name in names}]
+    raise _refused(f"a {type(value).__name__} cannot be sent")
+
+
+def read_tree(document: object) -> Question:
+    """Return the question that ``written_tree`` has written."""
+    known = isinstance(document, Mapping) and set(document) == {"format", "value"}
+    if not known or document["format"] != FORMAT:  # type: ignore[index]
+        raise _refused(f"its tree is not of the format {FORMAT}")
+    try:
+        found = _read(document["value"], 0)  # type: ignore[index]
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise _refused("its tree has parts that no question has") from None
+    if not isinstance(found, Question):
+        raise _refused("its tree is that of something else")
+    return found
+
+
+def _read(document: object, depth: int) -> Any:
+    if document is None or isinstance(document, bool | int | str):
+        return document
+    if not isinstance(document, list) or depth > _DEEPEST:
+        raise ValueError
+    tag, *rest = document
+    if tag == "()":
+        return tuple(_read(each, depth + 1) for each in rest)
+    (written,) = rest
+    if tag in _PLAIN:
+        return _PLAIN[tag](written)
+    kind = _CLASSES[tag]
+    if issubclass(kind, Enum):
+        return kind[written]
+    if set(written) != {item.name for item in dataclasses.fields(kind) if item.init}:
+        raise ValueError
+    return kind(**{name: _read(each, depth + 1) for name, each in written.items()})
