@@ -15,7 +15,7 @@ from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import BudgetPreview
-from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
+from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.synthetic.constraints import Constraint
