@@ -50,8 +50,8 @@ MUTANTS: Final = (
         ),
         why="Only the last question counts.",
         caught_by=(
-            "tests/accounting/test_book.py::test_a_person_is_charged_everywhere_for_a_column_that_can_change",
-            "tests/accounting/test_book.py::test_a_scope_that_is_widened_may_see_one_of_two_people",
+            "tests/accounting/test_filter.py::test_a_person_is_charged_everywhere_for_a_column_that_can_change",
+            "tests/accounting/test_filter.py::test_a_scope_that_is_widened_may_see_one_of_two_people",
         ),
     ),
     Mutant(
@@ -61,8 +61,8 @@ MUTANTS: Final = (
         new="        return self.paid.highest(scope)",
         why="Questions about a part are granted as if nothing had been asked about all.",
         caught_by=(
-            "tests/accounting/test_book.py::test_ten_tenths_fit_and_an_eleventh_does_not",
-            "tests/accounting/test_book.py::test_a_person_is_charged_everywhere_for_a_column_that_can_change",
+            "tests/accounting/test_filter.py::test_ten_tenths_fit_and_an_eleventh_does_not",
+            "tests/accounting/test_filter.py::test_a_person_is_charged_everywhere_for_a_column_that_can_change",
         ),
     ),
     Mutant(
@@ -72,8 +72,8 @@ MUTANTS: Final = (
         new="        return [max(x, within) for (x, y), beyond, (within, _) in parts]",
         why="Under replace, two records differ, each in a cell of its own.",
         caught_by=(
-            "tests/accounting/test_book.py::test_counts_of_two_states_cost_both_where_a_record_can_move",
-            "tests/accounting/test_book.py::test_two_records_never_owe_more_than_is_kept",
+            "tests/accounting/test_filter.py::test_counts_of_two_states_cost_both_where_a_record_can_move",
+            "tests/accounting/test_filter.py::test_two_records_never_owe_more_than_is_kept",
         ),
     ),
     Mutant(
@@ -97,8 +97,8 @@ MUTANTS: Final = (
         new=("        if self.overlap > 1 or self.routed:\n            return None"),
         why="A person with rows in several parts pays for one.",
         caught_by=(
-            "tests/accounting/test_book.py::test_parallel_parts_of_a_person_are_one_charge_unless_the_key_is_constant",
-            "tests/accounting/test_book.py::test_rows_are_not_counted_by_guessing",
+            "tests/accounting/test_filter.py::test_parallel_parts_of_a_person_are_one_charge_unless_the_key_is_constant",
+            "tests/accounting/test_filter.py::test_rows_are_not_counted_by_guessing",
         ),
     ),
     Mutant(
@@ -118,7 +118,7 @@ MUTANTS: Final = (
         new="            self._replaced = False\n",
         why="Two filters of the same people each spend a budget.",
         caught_by=(
-            "tests/accounting/test_book_stored.py::test_a_raised_book_takes_the_place_of_the_first",
+            "tests/accounting/test_filter_stored.py::test_a_raised_filter_takes_the_place_of_the_first",
         ),
     ),
     Mutant(

@@ -56,8 +56,8 @@ def test_a_calibrated_run_fits_the_budget_that_it_was_calibrated_for():
     run = dp_sgd(
         rate=RATE, sigma=dp_sgd_sigma(rate=RATE, steps=875, epsilon=1, delta=DELTA), steps=875
     )
-    book = PrivacyFilter(Budget(epsilon=1, delta=DELTA, currency="basic"), unit=row())
-    assert book.charge(run, delta=DELTA).number == 1
+    spending = PrivacyFilter(Budget(epsilon=1, delta=DELTA, currency="basic"), unit=row())
+    assert spending.charge(run, delta=DELTA).number == 1
 
 
 @pytest.mark.parametrize(

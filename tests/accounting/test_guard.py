@@ -48,27 +48,27 @@ def raced(action, threads=8, times=25):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_ten_charges_of_a_tenth_are_ten(relation):
     for _ in range(5):
-        book = PrivacyFilter(Budget(epsilon=1), unit=row(relation=relation))
+        spending = PrivacyFilter(Budget(epsilon=1), unit=row(relation=relation))
         cost = Pure(epsilon="0.1" if relation == "add_remove" else "0.05")
-        found = raced(lambda _, book=book, cost=cost: book.charge(cost), times=4)
+        found = raced(lambda _, spending=spending, cost=cost: spending.charge(cost), times=4)
         granted = [each for each in found if not isinstance(each, OverBudget)]
         assert len(granted) == 10
         assert sorted(charge.number for charge in granted) == list(range(1, 11))
 
 
 def test_charges_about_parts_and_looks_at_what_is_left():
-    book = PrivacyFilter(Budget(epsilon=1), unit=row())
+    spending = PrivacyFilter(Budget(epsilon=1), unit=row())
 
     def act(number):
         scope = Box({"age": between(number % 7, number % 7 + number % 5)})
         if number % 3 == 0:
-            book.left(scope).how_many(Pure(epsilon="0.1"))
-            book.written()
-            return book.spent
-        return book.charge(Pure(epsilon="0.1"), scope=scope)
+            spending.left(scope).how_many(Pure(epsilon="0.1"))
+            spending.written()
+            return spending.spent
+        return spending.charge(Pure(epsilon="0.1"), scope=scope)
 
     raced(act, times=10)
-    assert book.spent <= book.budget.limit
+    assert spending.spent <= spending.budget.limit
 
 
 def test_no_copies():

@@ -202,17 +202,17 @@ def test_without_a_delta_for_conversions_rho_has_no_epsilon():
 
 
 def test_one_question_in_rho_does_not_close_the_route_of_epsilon():
-    book = PrivacyFilter(Budget(epsilon=5, delta="1e-9"), unit=row())
-    assert book.left().how_many(Pure(epsilon=1)) == 5
-    book.charge(ZeroConcentrated(rho="0.00075"))
-    assert book.left().how_many(Pure(epsilon=1)) == 4
+    spending = PrivacyFilter(Budget(epsilon=5, delta="1e-9"), unit=row())
+    assert spending.left().how_many(Pure(epsilon=1)) == 5
+    spending.charge(ZeroConcentrated(rho="0.00075"))
+    assert spending.left().how_many(Pure(epsilon=1)) == 4
 
 
 def test_a_route_that_is_left_stays_left():
-    book = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
-    book.charge(Pure(epsilon="0.9"))  # now too much in rho
-    assert book.left().how_many(ZeroConcentrated(rho="0.0005")) == 0
-    assert book.left().how_many(Pure(epsilon="0.05")) == 2
+    spending = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+    spending.charge(Pure(epsilon="0.9"))  # now too much in rho
+    assert spending.left().how_many(ZeroConcentrated(rho="0.0005")) == 0
+    assert spending.left().how_many(Pure(epsilon="0.05")) == 2
     other = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
     for _ in range(10):
         other.charge(ZeroConcentrated(rho="0.001"))  # now too much in epsilon
@@ -222,16 +222,16 @@ def test_a_route_that_is_left_stays_left():
 
 @pytest.mark.theorem("cell-filters")
 def test_each_cell_has_routes_of_its_own():
-    book = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+    spending = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
     one, other = (Box({"state": equals(name)}) for name in ("A", "B"))
-    book.charge(Pure(epsilon="0.9"), scope=one)
+    spending.charge(Pure(epsilon="0.9"), scope=one)
     for _ in range(10):
-        book.charge(ZeroConcentrated(rho="0.001"), scope=other)
-    assert book.left(one).how_many(Pure(epsilon="0.1")) == 1
-    assert book.left(other).how_many(ZeroConcentrated(rho="0.001")) == 4
+        spending.charge(ZeroConcentrated(rho="0.001"), scope=other)
+    assert spending.left(one).how_many(Pure(epsilon="0.1")) == 1
+    assert spending.left(other).how_many(ZeroConcentrated(rho="0.001")) == 4
     with pytest.raises(OverBudget):
-        book.charge(Pure(epsilon="0.05"))
-    assert book.left(one).how_many(Pure(epsilon="0.1")) == 1
+        spending.charge(Pure(epsilon="0.05"))
+    assert spending.left(one).how_many(Pure(epsilon="0.1")) == 1
 
 
 STATES = "ABC"
@@ -254,15 +254,15 @@ REQUESTS = st.lists(
 @settings(max_examples=15)
 @given(requests=REQUESTS)
 def test_the_sums_of_everybody_stay_on_a_route(relation, requests):
-    book = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row(relation=relation))
-    fits, limit = book.budget.currency.fits, book.budget.limit
+    spending = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row(relation=relation))
+    fits, limit = spending.budget.currency.fits, spending.budget.limit
     owed = dict.fromkeys(((x, y) for x in STATES for y in STATES), (0, 0, 0, 0))
     for what, states in requests:
         scope = Box({"state": one_of(*states)}) if states else None
-        pieces = book.pieces(what, scope=scope)
-        if not book.fits(pieces):
+        pieces = spending.pieces(what, scope=scope)
+        if not spending.fits(pieces):
             continue
-        book.add(pieces)
+        spending.add(pieces)
         ((one, both),) = ((piece.added, piece.replaced) for piece in pieces)
         for x, y in owed:
             held = sum(not states or state in states for state in (x, y))
@@ -275,12 +275,12 @@ def test_the_sums_of_everybody_stay_on_a_route(relation, requests):
 
 def test_a_tree_with_both_kinds_of_noise_fits_on_both_routes():
     tree = Sequential(Leaf(Laplace(scale=10)), Leaf(Gaussian(sigma=50)))
-    book = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
-    book.charge(tree)
-    epsilon, points, rho, beside = book.spent
+    spending = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+    spending.charge(tree)
+    epsilon, points, rho, beside = spending.spent
     assert 0 < epsilon < NEVER
-    assert points == book.budget.currency.conversion
-    assert 0 < rho < book.budget.limit[2]
+    assert points == spending.budget.currency.conversion
+    assert 0 < rho < spending.budget.limit[2]
     assert beside == 0
 
 
@@ -294,15 +294,15 @@ def test_a_raise_keeps_the_delta_at_which_losses_have_an_epsilon():
     assert (raised.limit, raised.promise) == (new.limit, new.promise)
     assert raised.currency == old.currency
     assert Budget.read(raised.written()) == raised
-    book = PrivacyFilter(old, unit=row())
-    book.charge(GaussianDP(mu="0.05"))
-    assert book.with_budget(new).budget == raised
+    spending = PrivacyFilter(old, unit=row())
+    spending.charge(GaussianDP(mu="0.05"))
+    assert spending.with_budget(new).budget == raised
 
 
 def test_stored_filters_go_on_where_they_were():
-    book = PrivacyFilter(Budget(epsilon=3, delta="1e-9"), unit=row())
-    book.charge(Pure(epsilon=1))
-    book.charge(GaussianDP(mu="0.05"))
-    again = PrivacyFilter.read(book.written(), budget=book.budget, unit=row())
-    assert again.written() == book.written()
-    assert again.left().how_many(Pure(epsilon=1)) == book.left().how_many(Pure(epsilon=1)) == 1
+    spending = PrivacyFilter(Budget(epsilon=3, delta="1e-9"), unit=row())
+    spending.charge(Pure(epsilon=1))
+    spending.charge(GaussianDP(mu="0.05"))
+    again = PrivacyFilter.read(spending.written(), budget=spending.budget, unit=row())
+    assert again.written() == spending.written()
+    assert again.left().how_many(Pure(epsilon=1)) == spending.left().how_many(Pure(epsilon=1)) == 1

@@ -284,13 +284,13 @@ def test_ranges_of_texts_that_look_the_same_may_be_different(relation, counts):
         PrivacyFilter(Budget(epsilon=2), unit=row(relation=relation)).charge(tree)
 
 
-def test_a_book_refuses_parts_that_overlap_inside_of_others():
+def test_a_filter_refuses_parts_that_overlap_inside_of_others():
     """They would be charged one by one, each of them as if it were alone."""
     leaf = Leaf(Pure(epsilon="0.9"))
     tree = Parallel("tag", {"a": leaf, "b": Parallel("tag", {"b": leaf}, overlap=2)})
-    book = PrivacyFilter(Budget(epsilon=1), unit=row())
+    spending = PrivacyFilter(Budget(epsilon=1), unit=row())
     with pytest.raises(NotComposable):
-        book.charge(tree)
+        spending.charge(tree)
     with pytest.raises(NotComposable):
         account(tree, relation="add_remove")
-    assert book.spent == PrivacyFilter(Budget(epsilon=1), unit=row()).spent
+    assert spending.spent == PrivacyFilter(Budget(epsilon=1), unit=row()).spent

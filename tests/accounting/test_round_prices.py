@@ -143,8 +143,8 @@ def trees(leaves, grown=with_wards):
 
 
 def fits(what, budget, relation, *, delta=None):
-    book = PrivacyFilter(budget, unit=row(relation=relation))
-    return book.fits(book.pieces(what, delta=delta))
+    spending = PrivacyFilter(budget, unit=row(relation=relation))
+    return spending.fits(spending.pieces(what, delta=delta))
 
 
 @given(trees(pure), RELATIONS)

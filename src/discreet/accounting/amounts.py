@@ -1,4 +1,4 @@
-"""Amounts of privacy: whole numbers of a very small unit, rounded, shown and stored.
+"""Amounts of privacy: integers of a very small unit, rounded, shown and stored.
 
 Trust: kernel.
 
@@ -106,5 +106,5 @@ def decode_amounts(data: object, *, width: int) -> tuple[int, ...]:
     if not isinstance(data, list) or len(data) != width:
         raise undecodable("amounts are missing, or there are too many")
     if not all(isinstance(text, str) and _DECIMAL.fullmatch(text) for text in data):
-        raise undecodable("an amount is not a whole number as decimal text")
+        raise undecodable("an amount is not a integer as decimal text")
     return tuple(map(int, data))

@@ -9,9 +9,9 @@ Accounting and Quality Control in the Sage Differentially Private ML Platform). 
 what requests cost stay within the limits in every cell, on every path of answers, the guarantee of
 the limits holds for neighbors that differ in one record.
     Proof.  Fix the record x in which they differ.  A request whose scope does not hold x has the
-    same law under both neighbors, and costs nothing; which requests hold x is known from the path,
-    since scopes are public.  So the sums that matter are those in the cell of x, and they stay
-    within the limits of one filter.  Cells may be made as scopes come, in view of answers.
+    same distribution under both neighbors, and costs nothing; which requests hold x is known from
+    the path, since scopes are public.  So the sums that matter are those in the cell of x, and they
+    stay within the limits of one filter.  Cells may be made as scopes come, in view of answers.
 Theorem (key ``cell-pairs``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024, for the
 costs of one request).  Neighbors in which x is replaced by y pay, for each request, nothing if its
 scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if it holds both.
@@ -96,7 +96,7 @@ class ChargedBox:
         whole = all(type(amount) is int and amount >= 0 for amount in amounts)
         if not whole or len(self.added) != len(self.replaced):
             raise OutOfRange(
-                "an amount is not a whole number from zero, or two prices differ in length; take "
+                "an amount is not a integer from zero, or two prices differ in length; take "
                 "prices from PrivacyFilter.pieces."
             )
 

@@ -44,7 +44,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
@@ -141,9 +141,7 @@ def shared_columns(content: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of what all rows of a unit share, as a described table has it.
 
     These are the columns that name the unit, and those that are promised to be constant.  What is
-    described in another form says nothing, and nothing is shared.  Descriptions that were recorded
-    before they held whole ways and lists of members keep the names that they had: no table that is
-    opened now has one of these.
+    described in another form says nothing, and nothing is shared.
     """
     try:
         return tuple(column.name for column in _shared(content))
@@ -158,16 +156,11 @@ def _shared(content: Mapping[str, Any]) -> Iterator[ScopeColumn]:
     for column in content["columns"]:
         if column["constant"]:
             if column["same"] is not None:
-                yield _promised(column["same"], column["read"])
+                label, members = column["same"]
+                yield ScopeColumn.promised(label, column["read"], tuple(map(tuple, members)))
                 continue
             named = column["column"], column["source"], column["native"], column["read"]
             yield ScopeColumn.of(content["table"], unit, link, named)
-
-
-def _promised(same: str | Sequence[Any], read: str) -> ScopeColumn:
-    if isinstance(same, str):  # as it was described without its members
-        return ScopeColumn(_digest({"same": [same, read]}), "", same)
-    return ScopeColumn.promised(same[0], read, tuple(map(tuple, same[1])))
 
 
 @functools.lru_cache(4096)

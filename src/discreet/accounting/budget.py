@@ -44,9 +44,9 @@ including those from before the raise.
 If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
 proof goes through for the highest limits that could have come about: their guarantee holds, and
 that of the limits in force may not.
-Limits on epsilons alone (basic, with a delta of 0) need no proviso.  The ratio of the chances of
-any path of answers is bounded by the epsilons that were charged on that very path, and so by e to
-the last limit of that path, however it was decided.
+Limits on epsilons alone (basic, with a delta of 0) need no proviso.  The ratio of the probabilities
+of any path of answers is bounded by the epsilons that were charged on that very path, and so by e
+to the last limit of that path, however it was decided.
 """
 
 from __future__ import annotations
@@ -234,13 +234,13 @@ def only_kind(given: Mapping[str, object]) -> str:
 
 def delta_below_one(delta: object) -> Fraction:
     """Refuse a delta of 1."""
-    chance = checked_delta(delta)
-    if chance == 1:
+    probability = checked_delta(delta)
+    if probability == 1:
         raise OutOfRange(
             "the delta of a budget is 1; give delta < 1; useful values are below one over the "
             "number of people."
         )
-    return chance
+    return probability
 
 
 Number = object
@@ -283,24 +283,26 @@ class Budget(Explainable, Shown):
         """Take epsilon or rho, and a delta.
 
         Args:
-            epsilon: the largest loss, outside an event of chance ``delta``.
-            delta: for epsilon, the chance of failure in all; otherwise what may be spent on
+            epsilon: the largest loss, outside an event of probability ``delta``.
+            delta: for epsilon, the probability of failure in all; otherwise what may be spent on
                 requests that have a delta of their own.
             rho: the largest rho of zero-concentrated privacy.
             currency: for (epsilon, delta), how it is kept: "joint" unless given, "zcdp" or "basic".
             reserve: the share of delta set aside for requests that have a delta of their own: a
                 quarter unless given, and a tenth in "zcdp".
         """
-        chance = delta_below_one(delta)
+        probability = delta_below_one(delta)
         promise: Approximate | None = None
         kept: Currency = ConcentratedCurrency()
         if only_kind({"epsilon": epsilon, "rho": rho}) == "epsilon":
             exact = checked_epsilon(epsilon)
-            name = currency or (_DEFAULT if chance else BasicCurrency.name)
-            kept, limit = limits_within(exact, chance, name, reserve)
-            promise = None if kept == BasicCurrency() else Approximate(epsilon=exact, delta=chance)
+            name = currency or (_DEFAULT if probability else BasicCurrency.name)
+            kept, limit = limits_within(exact, probability, name, reserve)
+            promise = (
+                None if kept == BasicCurrency() else Approximate(epsilon=exact, delta=probability)
+            )
         else:
-            limit = (checked_parameter(rho, name="rho"), chance)
+            limit = (checked_parameter(rho, name="rho"), probability)
             refuse_currency_or_reserve(kept, currency, reserve)
         self._fix(kept, tuple(amount_down(part) for part in limit), promise)
 
@@ -367,8 +369,8 @@ class Budget(Explainable, Shown):
         >>> Budget(epsilon=1).price(Pure(epsilon="0.1"))
         (100000000000000000000000, 0)
         """
-        chance = None if delta is None else checked_delta(delta)
-        return price_in_currency(self.currency, checked_loss(loss), chance)
+        probability = None if delta is None else checked_delta(delta)
+        return price_in_currency(self.currency, checked_loss(loss), probability)
 
     def fits(self, spent: Sequence[int], amount: Sequence[int]) -> bool:
         """Say whether so much more fits on top of what was spent; nothing is ever given back.
@@ -382,7 +384,7 @@ class Budget(Explainable, Shown):
         counted = len(spent) == len(amount) == len(self.limit)
         if not counted or not all(type(part) is int and part >= 0 for part in given):
             raise OutOfRange(
-                "an amount is not a whole number from zero for each component; give amounts as "
+                "an amount is not a integer from zero for each component; give amounts as "
                 "Budget.price returns them."
             )
         total = tuple(a + b for a, b in zip(spent, amount, strict=True))

@@ -3,28 +3,29 @@
 Trust: kernel.
 
 Each function returns numbers that are true of every release with that loss, together with a delta:
-outside an event whose chance is at most delta and does not depend on the data, the numbers hold.
-None means that no such numbers are known.  The ways go in one direction (key ``filter-admission``):
+outside an event whose probability is at most delta and does not depend on the data, the numbers
+hold. None means that no such numbers are known.  The ways go in one direction (key
+``filter-admission``):
 
     epsilon       from a pure bound; from (epsilon, delta); from any profile at a named delta
     rho           from a concentrated loss, a pure one (key ``pure-to-concentrated``), and through
                   (epsilon, delta); a product of pairs by its own divergences, perhaps outside an
                   event (key ``approximately-concentrated``)
-Where a delta is named, samples have a rho outside an event of that chance (key
+Where a delta is named, samples have a rho outside an event of that probability (key
 ``truncated-concentration``).
 
-Theorem.  An (epsilon, delta)-private release is a function of a coin, which falls with chance delta
-whatever the data, and of randomized response (key ``randomized-response``); so outside that event
-it is epsilon-private.  A delta is never dropped: it is charged beside the numbers.
+Theorem.  An (epsilon, delta)-private release is a function of a coin, which falls with probability
+delta whatever the data, and of randomized response (key ``randomized-response``); so outside that
+event it is epsilon-private.  A delta is never dropped: it is charged beside the numbers.
 
 Theorem (key ``filter-admission``; Kairouz, Oh and Viswanath 2015, theorem 3.4, for the event).  A
-release is charged numbers that hold outside an event whose chance does not depend on the data; an
-(eps, delta)-private one is eps-private outside such an event.
+release is charged numbers that hold outside an event whose probability does not depend on the data;
+an (eps, delta)-private one is eps-private outside such an event.
 
 Definition.  A filter accepts requests one by one.  Each request, its loss, and whether another one
 is made may depend on all answers so far; the rule is that on every path of answers the sums of
 what the requests cost stay within limits that were fixed in advance.  Fix two neighbors, and let P
-and Q be the laws of everything that is answered.
+and Q be the distributions of everything that is answered.
 
 Theorem (key ``filter-basic``; Rogers, Roth, Ullman and Vadhan 2016, Privacy Odometers and
 Filters).  If epsilons sum to at most E and deltas to at most D on every path, all answers together
@@ -38,12 +39,13 @@ most R on every path, all answers together are R-concentrated.
     on its divergence, exp((a-1)(l_1 + ... + l_t - r_1 - ... - r_t)) is a supermartingale under P,
     so E_P exp((a-1) l) <= exp((a-1) a R) if the r_t are a times the rhos.
 Theorem (key ``filter-approximate``).  Let each request obey its numbers outside an event whose
-chance d_t is known and does not depend on the data, and let the d_t sum to at most D on every path.
-Then the profile of all answers is at most (1 - D) h + D, with h the profile that the numbers imply.
+probability d_t is known and does not depend on the data, and let the d_t sum to at most D on every
+path. Then the profile of all answers is at most (1 - D) h + D, with h the profile that the numbers
+imply.
     Proof.  Reveal everything when an event happens.  Until then the answers obey the numbers, and
-    none happens with a chance of at least 1 - D on every path.  At the end reveal everything once
-    more with a chance that makes it 1 - D on every path: then the law of the answers without an
-    event is (1 - D) times one that obeys the numbers, under both neighbors.
+    none happens with a probability of at least 1 - D on every path.  At the end reveal everything
+    once more with a probability that makes it 1 - D on every path: then the distribution of the
+    answers without an event is (1 - D) times one that obeys the numbers, under both neighbors.
 
 Two routes to one promise.  A few large questions are cheap in epsilon, many small ones in rho, and
 which it will be is not known in advance.  So both are counted, and a question must fit one of them.
@@ -58,13 +60,13 @@ all answers together are (E, C + D')-private.
     path in A the first condition held all along: a route that is left stays left.  Halt the
     interaction before each request that would break the first condition.  On every path of what is
     halted it holds, so that this is (E, C)-private (key ``filter-basic``); each path in A is a path
-    of it, with the same chances under both neighbors.  Hence P(S & A) <= e**E Q(S & A) + C.  In the
-    same way P(S - A) <= e**E Q(S - A) + D', by ``filter-concentrated``.  Add the two.
+    of it, with the same probabilities under both neighbors.  Hence P(S & A) <= e**E Q(S & A) + C.
+    In the same way P(S - A) <= e**E Q(S - A) + D', by ``filter-concentrated``.  Add the two.
 A whole delta for each of the two routes would be wrong: an answer may decide which route is taken,
 and then both fail, each on paths of its own.
-Events of known chance are added as ever (key ``filter-approximate``); outside them a request has to
-obey all of its numbers.  What holds is the one point (E, D): not the whole curve of R, and parts
-of such a budget that are spent apart may break it, one in epsilon and another in rho.
+Events of known probability are added as ever (key ``filter-approximate``); outside them a request
+has to obey all of its numbers.  What holds is the one point (E, D): not the whole curve of R, and
+parts of such a budget that are spent apart may break it, one in epsilon and another in rho.
 
 Which loss fits is decided by the limits alone: what has been spent so far is not a guarantee, and
 the composition of what was really asked must not be compared with a target, since the choice of
@@ -93,7 +95,7 @@ from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rho import approximately_concentrated, concentration, truncated_rho
 
 Price = tuple[Fraction, Fraction]
-"""A number, and the chance of the event outside which it holds."""
+"""A number, and the probability of the event outside which it holds."""
 
 
 def in_order(loss: PrivacyLoss) -> PrivacyLoss:
@@ -198,7 +200,7 @@ def _worst_of(
     priced = [total for total in totals if total is not None]
     if not priced or len(priced) < len(totals):
         return None
-    return max(value for value, _ in priced), max(chance for _, chance in priced)
+    return max(value for value, _ in priced), max(probability for _, probability in priced)
 
 
 def _sum_of(
@@ -209,17 +211,17 @@ def _sum_of(
     value = _NONE if product.renyi is None else bound(product.renyi)
     if value is None:
         return None
-    chance = _NONE
+    probability = _NONE
     for pair, count in product.pairs:
         cost = price(pair)
         if cost is None:
             return None
-        value, chance = value + count * cost[0], chance + count * cost[1]
-    return value, min(chance, Fraction(1))
+        value, probability = value + count * cost[0], probability + count * cost[1]
+    return value, min(probability, Fraction(1))
 
 
 def _pair_point(pair: Pair) -> Price | None:
-    """Return an epsilon above all finite losses of a pair, and the chance of the infinite ones."""
+    """Return an epsilon above all finite losses of a pair, and how probable infinite ones are."""
     hashed: Any = pair
     return _point_of(hashed)
 
@@ -235,8 +237,8 @@ def _point_of(pair: Pair) -> Price | None:
         return None
     exact = [largest_loss(way) for way in ways]
     bounds = [Fraction(a) if b is None else b for a, b in zip(largest, exact, strict=True)]
-    chance = max(Fraction(way.infinity().high) for way in ways)
-    return max(*bounds, _NONE), chance
+    probability = max(Fraction(way.infinity().high) for way in ways)
+    return max(*bounds, _NONE), probability
 
 
 def _pair_rho(pair: Pair) -> Price | None:
@@ -355,7 +357,7 @@ class JointCurrency(Currency):
     routes: ClassVar[tuple[tuple[int, ...], ...]] = ((0, 1), (2,))
 
     def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
-        """Return epsilon, its delta, and rho, outside one event; and the chance of that event.
+        """Return epsilon, its delta, and rho, outside one event; and the probability of that event.
 
         A delta that is named is spent on epsilon alone, where rho needs none.
         """
@@ -364,14 +366,16 @@ class JointCurrency(Currency):
         if point is not None and known is not None and known[1] == 0:
             return *point, *known
         if point is not None:
-            epsilon, rho, chance = _both_numbers(loss, point, delta)
-            return epsilon, _NONE, rho, chance
+            epsilon, rho, probability = _both_numbers(loss, point, delta)
+            return epsilon, _NONE, rho, probability
         if known is None:
             return None
-        rho, chance = known  # outside its event the release is concentrated, and so has a point
+        rho, probability = (
+            known  # outside its event the release is concentrated, and so has a point
+        )
         spent = amount_value(self.conversion)
         bound = math.inf if rho > _UNCONVERTED else ZeroConcentrated(rho=rho).epsilon(delta=spent)
-        return _NEVER if math.isinf(bound) else Fraction(bound), spent, rho, chance
+        return _NEVER if math.isinf(bound) else Fraction(bound), spent, rho, probability
 
     def arguments(self, amounts: Amounts) -> dict[str, object]:  # noqa: ARG002  (no amounts work)
         """Refuse, since parts that are spent apart may each fit on another route."""
@@ -400,14 +404,14 @@ class JointCurrency(Currency):
 def _both_numbers(
     loss: PrivacyLoss, point: tuple[Fraction, Fraction], delta: Fraction | None
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the epsilon of a loss, and its least known rho, outside one event; and its chance."""
-    epsilon, chance = point
+    """Return epsilon and the least known rho outside one event, and the event's probability."""
+    epsilon, probability = point
     rho = Pure(epsilon=epsilon).concentrated()
-    if chance == 0:  # with events the two could be about different ones
+    if probability == 0:  # with events the two could be about different ones
         known = concentrated_price(loss, delta)
         if known is not None and known[1] == 0:
             rho = min(rho, known[0])
-    return epsilon, rho, chance
+    return epsilon, rho, probability
 
 
 def _point(epsilon: Fraction, delta: Fraction) -> PrivacyLoss:

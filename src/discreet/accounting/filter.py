@@ -73,7 +73,7 @@ class Left(Shown):
     >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.loss import GaussianDP
     >>> from discreet.units import person
-    >>> book = PrivacyFilter(Budget(rho=1), unit=person("patient"))
+    >>> spending = PrivacyFilter(Budget(rho=1), unit=person("patient"))
     >>> left = kept.left()
     >>> left.loss, left.how_many(GaussianDP(mu="0.1"))
     (ZeroConcentrated(rho=Fraction(1, 1)), 200)
@@ -188,7 +188,7 @@ class PrivacyFilter:
     >>> from discreet.accounting import equals
     >>> from discreet.loss import Pure
     >>> from discreet.units import row
-    >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+    >>> spending = PrivacyFilter(Budget(epsilon=1), unit=row())
     >>> for state in ("CA", "NY", "TX"):
     ...     charge = kept.charge(Pure(epsilon="0.6"), scope=Box({"state": equals(state)}))
     >>> print(kept.left())
@@ -278,7 +278,7 @@ class PrivacyFilter:
 
         >>> from discreet.loss import Pure
         >>> from discreet.units import row
-        >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+        >>> spending = PrivacyFilter(Budget(epsilon=1), unit=row())
         >>> pieces = kept.pieces(Pure(epsilon="0.6"))
         >>> kept.fits(pieces), kept.add(pieces).number, kept.fits(pieces)
         (True, 1, False)
@@ -318,7 +318,7 @@ class PrivacyFilter:
         them the others did (:mod:`discreet.accounting.balances`).
 
         >>> from discreet.units import row
-        >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+        >>> spending = PrivacyFilter(Budget(epsilon=1), unit=row())
         >>> kept.exhaust()
         >>> kept.left().amounts
         (0, 0)
@@ -386,7 +386,7 @@ class PrivacyFilter:
 
         >>> from discreet.loss import Pure
         >>> from discreet.units import row
-        >>> book = PrivacyFilter(Budget(epsilon=1), unit=row())
+        >>> spending = PrivacyFilter(Budget(epsilon=1), unit=row())
         >>> charge = kept.charge(Pure(epsilon="0.9"))
         >>> print(kept.with_budget(Budget(epsilon=2)).left())
         epsilon 1.1 of 2, kept in basic, for one row under add_remove
@@ -438,7 +438,7 @@ class PrivacyFilter:
         """Read what ``written`` wrote, for the same unit and currency, and refuse everything else.
 
         >>> from discreet.units import row
-        >>> book = PrivacyFilter(Budget(rho=1), unit=row())
+        >>> spending = PrivacyFilter(Budget(rho=1), unit=row())
         >>> (PrivacyFilter.read(kept.written(), budget=kept.budget, unit=row()).written()
         ...  == kept.written())
         True

@@ -125,7 +125,7 @@ def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
 
 
 def _free_when_replaced(leaf: Leaf) -> bool:
-    """Say whether the law of the answer stays the same where rows are replaced."""
+    """Say whether the distribution of the answer stays the same where rows are replaced."""
     return isinstance(leaf.replaced, PrivacyLoss) and leaf.replaced.pure_bound() == 0
 
 

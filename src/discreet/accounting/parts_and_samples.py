@@ -48,9 +48,9 @@ on their own row, and all reports are released in random order, then replacing o
 than it does in the leaf.  It needs a leaf with a finite epsilon at delta 0, and a public n.
 
 Definition (Abadi et al. 2016).  In each of ``steps`` steps every record enters the sample by itself
-with chance ``rate``.  The gradients of the sample are clipped to an L2 norm of at most C and added
-up, Gaussian noise with a standard deviation of ``sigma`` C is added, and the sum is released.  What
-the next step does may depend on all sums so far.
+with probability ``rate``.  The gradients of the sample are clipped to an L2 norm of at most C and
+added up, Gaussian noise with a standard deviation of ``sigma`` C is added, and the sum is released.
+What the next step does may depend on all sums so far.
 
 One step moves the sum by at most C where a record is added or removed, so it is a Gaussian with mu
 = 1/sigma on a sample (key ``poisson-sampling``), and the steps compose (key ``dominating-pair``).
@@ -484,7 +484,7 @@ def dp_sgd(*, rate: object, sigma: object, steps: int) -> Repeat:
     """Return the tree of a training run, for the accountant, a budget or a ledger.
 
     Args:
-        rate: the chance with which a record enters the sample of a step.
+        rate: the probability with which a record enters the sample of a step.
         sigma: the standard deviation of the noise, over the norm to which gradients are clipped.
         steps: how many sums are released.
 

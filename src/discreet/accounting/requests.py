@@ -149,8 +149,8 @@ class RequestPricer:
             delta: what to spend on events outside which the loss is smaller, or has a price.
         """
         box = _EVERYTHING if scope is None else checked_box(scope, name="scope")
-        chance = None if delta is None else checked_delta(delta)
-        return _pieces(self, self.node(what), currency, box, chance)
+        probability = None if delta is None else checked_delta(delta)
+        return _pieces(self, self.node(what), currency, box, probability)
 
     def node(self, what: Priceable) -> Node:
         """Return the tree of a request."""

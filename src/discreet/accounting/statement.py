@@ -252,22 +252,22 @@ class Statement(PrivacyCurve):
         return self._worst(checked_delta(delta))[1]
 
     def delta(self, epsilon: object) -> float:
-        """Return the chance of failure at an epsilon, rounded up."""
+        """Return the probability of failure at an epsilon, rounded up."""
         return self.loss.delta(epsilon=epsilon)
 
     def interval(self, delta: object) -> Bracket:
         """Enclose the price at a delta: the lower end is that of a scenario that exists."""
-        chance = checked_delta(delta)
-        worst, high = self._worst(chance)
+        probability = checked_delta(delta)
+        worst, high = self._worst(probability)
         if worst is None:
             return Bracket(0.0, 0.0)
         options = [worst] if worst.attained else self._all()
         attained = (o.composition for o in options if o.attained)
-        low = max((composition.epsilon(chance).low for composition in attained), default=0.0)
+        low = max((composition.epsilon(probability).low for composition in attained), default=0.0)
         return Bracket(min(low, high), high)
 
     def delta_interval(self, epsilon: object) -> Bracket:
-        """Enclose the chance of failure at an epsilon: the lower end is that of a scenario."""
+        """Enclose the probability of failure at an epsilon: the lower end is that of a scenario."""
         exact = checked_epsilon(epsilon)
         high, right = self.loss.delta(exact), float_up(exact)
         attained = (o.composition for o in self._all() if o.attained)
@@ -279,11 +279,11 @@ class Statement(PrivacyCurve):
         return self.loss.renyi(order)
 
     def tradeoff(self, false_alarm: object) -> float:
-        """Return the least chance of a missed detection over scenarios, rounded down."""
+        """Return the least probability of a missed detection over scenarios, rounded down."""
         return self.loss.tradeoff(false_alarm)
 
     def tradeoffs(self, false_alarms: Iterable[object]) -> NDArray[np.float64]:
-        """Return the least chance of a missed detection for each false alarm, rounded down."""
+        """Return the least probability of a missed detection for each false alarm, rounded down."""
         return self.loss.tradeoffs(false_alarms)
 
     def gap(self, delta: object) -> float:
@@ -316,7 +316,7 @@ class Statement(PrivacyCurve):
         )
 
     def _all(self) -> list[Option]:
-        """List the options of both directions, each bag once."""
+        """List the options of both directions, each composition once."""
         return list({option.composition: option for option in (*self._new, *self._old)}.values())
 
     def _worst(self, delta: Fraction) -> tuple[Option | None, float]:

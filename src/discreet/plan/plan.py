@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
@@ -67,9 +67,9 @@ from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
-    from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+    from discreet.plan.bounds_search import BoundsSearch, FoundBounds
     from discreet.plan.expectation import Expectation
-    from discreet.plan.pricing.cell_strategy import CellStrategy
+    from discreet.plan.pricing.linear_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
     from discreet.plan.statistics.limit_choice import FoundLimits
@@ -199,6 +199,19 @@ class Plan(Explainable):
     released_by: tuple[str, ...] = field(default=(), compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
     expected: Expectation | None = field(default=None, compare=False)
+    print_statements: Callable[[EngineRequest], str] | None = field(
+        default=None, compare=False, repr=False
+    )
+
+    def sql(self) -> str:
+        """Return the statements that the engine will run, for its reader; the salt is not there."""
+        if self.print_statements is None:
+            raise WrongKind(
+                what="this plan was made without an engine.",
+                why="a statement is printed in the dialect of the engine that runs it.",
+                do="make it with session.plan(...).",
+            )
+        return "\n\n".join(map(self.print_statements, self.reads))
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -236,9 +249,9 @@ class Plan(Explainable):
 
 
 def _words() -> ModuleType:
-    from discreet.plan import plan_branches  # noqa: PLC0415  rare
+    from discreet.plan import plan_words  # noqa: PLC0415  rare
 
-    return plan_branches
+    return plan_words
 
 
 _FORMAT: Final = 1

@@ -1,10 +1,28 @@
-"""From bounded totals to an answer: the only place where totals get their noise.
+"""The answer: noise is added to exact totals, groups are chosen, and columns are made.
 
-Trust: kernel.
+Trust: kernel.  The numbers of bins get their noise here, and nowhere else.  Which groups are
+touched is data, so those that do not reach a threshold end here.
+
+Definition.  Every bin of a target gets the noise of the search.  With a chance of at least
+1 - ``FALSE_ALARM``, no noise of a target is above r in size.  Bins whose noisy number is above r
+*stand out*; bounds are those of the numbers from the lowest to the highest of them.  If none stands
+out, bounds are the widest that there are: they cut off nothing, and noise is as wide.
+Theorem (key ``bounds-found``).  With the chance 1 - ``FALSE_ALARM`` at least, every bin that stands
+out holds a row of some unit; and a bin in which more than 2 r units have their row stands out.
+Proof.  Both hold if no noise is above r in size.
+Nothing else is computed from the histogram: what follows is post-processing (key
+``post-processing``).  The number of bins, the order and all messages are the same whatever the data
+holds.
+
+Definition.  In a huge product of public values, touched groups get the noise of the total that
+decides, and those that reach the threshold stay.  Empty ones that reach it are drawn (key
+``zero-groups``).  Both together stand in the order of the product, and nothing tells one from the
+other: what an engine found for the former is there, and zeros for the latter.  All other noise is
+drawn afterwards, for both alike.
 
 Definition.  Where keys are private, the plan's choice of keys runs first, and only groups that it
 shows go on.  Where there are more public groups than could be listed, only those that reach the
-plan's threshold do (:mod:`discreet.release.noisy_thresholds`).  Then every measure gets the noise
+plan's threshold do (:mod:`discreet.release.answer`).  Then every measure gets the noise
 of the plan, in all groups at once, and every choice of a leaf is made.  All else is computed from
 these numbers (key ``post-processing``).
 Theorem (key ``answer-loss``).  The answer loses no more than the plan's tree: it is a function of
@@ -13,47 +31,14 @@ are about.
 Nothing that depends on the totals decides anything else: not the number or order of groups, not a
 message, not an error.  An error on the way is raised anew after all frames that hold totals are
 gone, so no traceback leads to them.
-
-Groups that never come together get their noise by one keyed stream for each bin of their keys.
-
-Definition.  A public function of the key values puts every group into one of B bins; B is fixed
-before anything is read.  For a release a key K of 256 bits is drawn afresh.  Whoever has all totals
-of bin b sorts its groups by their keys, NULL first, and runs the mechanisms of the plan on them as
-for any answer (:mod:`discreet.release.answer`), with the words of the stream that belongs to K and
-the label "bin b of B".
-
-Theorem (key ``keyed-bins``).  (1) The table of a bin is a function of the plan, K and the totals of
-the bin: computed twice, on whatever machine and beside whatever other bins, it is the same table.
-(2) If K is used for these totals alone, all tables together lose no more than the plan's tree, to
-whoever cannot tell the keyed streams from independent uniform words.
-Proof.  (1) There is no other input: groups have different keys, so the order is one.  (2) With
-independent words every mechanism of the plan draws independently in each group: whether it is
-shown, and its noise.  So to run it on parts of the groups, each with words of its own, has the law
-of one run on all of them, whichever the parts are, provided that which part a group is in does not
-depend on what is drawn; it depends on its key alone.  One run of each mechanism loses no more than
-the tree (key ``answer-loss``).  Names, number and sizes of files, and the order of rows in them,
-are functions of the tables of shown groups and of B (key ``post-processing``).
-Assumes: every group is in the table of its bin and of no other (a stream that serves two parts of a
-bin would add the same noise to both); a task that runs again sees the same totals, or only one of
-its tables is ever told.
-
-A stream for every group would need no bins.  It is not taken because the exact samplers work on
-whole arrays: on one core 40 000 groups of a bin took 0.1 to 0.3 microseconds each, and 150 to 450
-with a stream for each of them.
-
-The key is worth as much as the totals: with it the noise can be subtracted.  It goes to the tasks
-of one job and nowhere else: not to the ledger, the answer, a log or a message.  Spark may keep what
-it sends to tasks in files of its own, as it keeps rows, until the job ends; it encrypts both if it
-is told to (docs/guide/scale.md).  A key is never used again,
-for the difference of two answers with the same noise is exact: an attempt that is begun anew, after
-a crash, draws a new one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -61,21 +46,165 @@ import pyarrow as pa
 from discreet import mechanisms
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy
-from discreet.noise.keyed_entropy import KeyedEntropy
+from discreet.plan.bounds_search import FALSE_ALARM, BoundsSearch, BoundsTarget, FoundBounds
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.cell_strategy import CellStrategy
-from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, ScoredChoice, trees_of
-from discreet.release.choices.quantile_tree import read_tree
-from discreet.release.group_sums import GroupSums
-from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal, Run, joined_totals
+from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, Noise, ScoredChoice, trees_of
+from discreet.plan.pricing.linear_strategy import CellStrategy
+from discreet.release.noisy_totals import Chosen, GroupSums, Noisy, NoisyTotal, Run, joined_totals
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
-from discreet.requests.raw_totals import Integers, RawTotals, SparseLeaves, taken
+from discreet.requests.raw_totals import (
+    ARROW_TYPES,
+    Integers,
+    RawTotals,
+    SparseLeaves,
+    arrow_numbers,
+    arrow_values,
+    numbers,
+    taken,
+)
+from discreet.requests.table_schema import Product
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
+if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
-__all__ = ["BINS", "KeyedBins", "answer", "noised"]
+
+_NEAR: Final = 8
+"""The share that bounds may clip is read off so many bins on either side."""
+_LIKELY: Final = Fraction(19, 20)
+
+
+def private_bounds(
+    search: BoundsSearch, raw: RawTotals, *, entropy: Entropy = SYSTEM
+) -> tuple[FoundBounds, ...]:
+    """Return bounds for everything that lacks them.
+
+    Args:
+        search: what is looked for, and with which noise.
+        raw: the histograms that an engine computed for the search.
+        entropy: where random bits come from.
+    """
+    bounds: tuple[FoundBounds, ...] | None = None
+    failure: DiscreetError = EngineFailed(
+        what="the numbers of the engine do not fit the search for bounds.",
+        why="the reason itself might contain values of the data.",
+        do="report this as a bug; what was charged stays charged.",
+    )
+    try:
+        bounds = tuple(_found(search, raw, entropy))
+    except DiscreetError as error:
+        failure = type(error)(what=error.what, why=error.why, do=error.do)
+    except Exception:  # noqa: BLE001, S110 (its text may quote numbers; replaced below)
+        pass
+    del raw
+    if bounds is None:  # raised here, where the other error is out of sight
+        raise failure
+    return bounds
+
+
+def bounds_from_bins(target: BoundsTarget, noise: Noise, noisy: Integers) -> FoundBounds:
+    """Return the bounds that noisy numbers of bins show."""
+    least = noise.mechanism.error(confidence=1 - FALSE_ALARM, coordinates=target.bins.count)
+    above = np.flatnonzero(noisy > int(least))
+    if not above.size:
+        low, high = target.bins.widest
+        return FoundBounds(about=target.about, low=low, high=high, seen=False)
+    first, last = int(above[0]), int(above[-1])
+    low, high = target.bins.span(first, last)
+    near = np.concatenate([noisy[max(first - _NEAR, 0) : first], noisy[last + 1 :][:_NEAR]])
+    off = int(noise.mechanism.error(confidence=_LIKELY)) * math.isqrt(len(near))
+    beyond, inside = max(int(near.sum()), 0) + off, max(int(noisy[first : last + 1].sum()), 1)
+    outside = Fraction(beyond, beyond + inside)
+    return FoundBounds(about=target.about, low=low, high=high, seen=True, outside=outside)
+
+
+def _found(search: BoundsSearch, raw: RawTotals, entropy: Entropy) -> Iterator[FoundBounds]:
+    for target, noise in zip(search.targets, search.noises, strict=True):
+        exact = _dense(raw.leaves[target.measure], target.bins.count)
+        noisy: Integers = noise.mechanism.run(exact, entropy=entropy)
+        yield bounds_from_bins(target, noise, noisy)
+
+
+def _dense(sparse: SparseLeaves, count: int) -> Integers:
+    """Return the number of units in each bin, of the one group that there is."""
+    _, leaf, rows = sparse
+    counts = np.zeros(count, np.int64)
+    np.add.at(counts, leaf, rows)
+    return counts
+
+
+def groups_above_threshold(
+    plan: Plan, reached: HavingThreshold, raw: RawTotals, *, entropy: Entropy
+) -> tuple[RawTotals, Run]:
+    """Return the totals of all groups that reach the threshold, and what they reached it by."""
+    product = plan.request.product
+    if product is None:
+        message = "only groups of a product are drawn"
+        raise TypeError(message)
+    zeros, touched = reached.zeros, _places(product, raw.keys, plan)
+    exact = raw.units if reached.measure == UNITS else raw.totals[reached.measure]
+    noisy: Integers = zeros.noise.run(exact, entropy=entropy)
+    empty = zeros.run(touched, entropy=entropy)
+    stay = np.flatnonzero(noisy >= zeros.threshold)
+    places = np.concatenate([touched[stay], empty.places])
+    order = np.argsort(places)
+    counts = np.concatenate([noisy[stay], empty.counts])[order]
+    blank = np.zeros(empty.places.size, np.int64)
+
+    def filled(values: Integers) -> Integers:
+        return np.concatenate([values[stay], blank])[order]
+
+    rank = np.full(touched.size, -1)
+    rank[stay] = np.argsort(order)[: stay.size]
+    totals = RawTotals(
+        keys=_keys(product, places[order], plan),
+        units=filled(raw.units),
+        totals={name: filled(values) for name, values in raw.totals.items()},
+        leaves={name: _kept_leaves(sparse, rank) for name, sparse in raw.leaves.items()},
+    )
+    return totals, Run(values=counts, mechanism=zeros.noise)
+
+
+def _places(product: Product, keys: tuple[pa.Array, ...], plan: Plan) -> Integers:
+    """Return the numbers of groups in a product."""
+    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
+
+    places = np.zeros(len(keys[0]), np.int64)
+    for key, column in zip(_values(product, plan), keys, strict=True):
+        digit = pc.index_in(column.cast(key.type), value_set=key)
+        if digit.null_count:
+            message = "a group that is not in the product"
+            raise ValueError(message)
+        places = places * len(key) + numbers(digit)
+    return places
+
+
+def _keys(product: Product, places: Integers, plan: Plan) -> tuple[pa.Array, ...]:
+    """Return the keys of groups with these numbers."""
+    keys: list[pa.Array] = []
+    for key in reversed(_values(product, plan)):
+        places, digit = np.divmod(places, len(key))
+        keys.append(key.take(arrow_numbers(digit, pa.int64())))
+    return tuple(reversed(keys))
+
+
+def _values(product: Product, plan: Plan) -> list[pa.Array]:
+    return [
+        arrow_values(values, ARROW_TYPES[key.type])
+        for values, key in zip(product.lists, plan.request.keys, strict=True)
+    ]
+
+
+def _kept_leaves(sparse: SparseLeaves, rank: Integers) -> SparseLeaves:
+    """Number groups anew, and leave out those that have no number."""
+    group, leaf, count = sparse
+    ranks = rank[group]
+    order = np.argsort(ranks, kind="stable")
+    order = order[ranks[order] >= 0]
+    return ranks[order], leaf[order], count[order]
+
+
+__all__ = ["answer", "noised"]
 
 
 def answer(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Release:
@@ -170,8 +299,6 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     totals: dict[str, NoisyTotal] = {}
     sums: dict[str, GroupSums] = {}
     if plan.having_threshold is not None:
-        from discreet.release.noisy_thresholds import groups_above_threshold  # noqa: PLC0415  rare
-
         raw, run = groups_above_threshold(plan, plan.having_threshold, raw, entropy=entropy)
         totals[plan.having_threshold.measure] = NoisyTotal((run,))
     drawn = frozenset(totals)
@@ -235,6 +362,8 @@ def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> I
     """Draw each tree once, and make all other choices."""
     read: dict[LeafChoice, Integers] = {}
     for tree, choices in trees_of(plan.choices).items():
+        from discreet.release.choices import read_tree  # noqa: PLC0415  rare
+
         inside = _inside(raw.leaves[tree.measure], places)
         read.update(read_tree(tree, choices, inside, groups=places.size, entropy=entropy))
     for choice in plan.choices:
@@ -248,7 +377,7 @@ def _leaves(
 ) -> Integers:
     """Choose leaves in the groups at some places, which rise."""
     inside = _inside(sparse, places)
-    from discreet.release.choices.leaf_choice import chosen_leaves  # noqa: PLC0415  rare
+    from discreet.release.choices import chosen_leaves  # noqa: PLC0415  rare
 
     return chosen_leaves(choice, inside, groups=places.size, entropy=entropy)
 
@@ -288,60 +417,3 @@ def _check_shape(plan: Plan, raw: RawTotals) -> None:
     if not fits:
         message = "the shape of the totals"
         raise ValueError(message)
-
-
-BINS: Final = 2**8
-"""So many bins: ten million groups make some forty thousand in each."""
-
-_KEY_BITS: Final = 256
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class KeyedBins:
-    r"""Makes the finished table of a bin from its totals; it may be sent to tasks, and to nobody.
-
-    >>> import numpy as np
-    >>> from discreet.plan.policy.policy import read_policy
-    >>> from discreet.requests.table_schema import Schema
-    >>> from discreet.plan.steps import plan
-    >>> from discreet.query.sql.parse import read
-    >>> policy = read_policy(
-    ...     'format = 1\nunit = "patient"\n[limits]\nmax_rows = 5\nmax_groups = 1\n'
-    ...     '[tables.visits.columns]\npatient.type = "integer"\nward.type = "text"')
-    >>> made = plan(read("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"), policy=policy,
-    ...             schema=Schema(policy.tables), unit=policy.unit, public_rows=list,
-    ...             epsilon=1, delta="1e-6")
-    >>> finish = KeyedBins.fresh(made)
-    >>> raw = RawTotals(keys=(pa.array(["A", "B"]),), units=np.array([1, 900]),
-    ...           totals={"count": np.array([1, 950])}, leaves={})
-    >>> finish(raw, 7).column_names, finish(raw, 7).equals(finish(raw, 7))
-    (['ward', 'n', 'n_low', 'n_high'], True)
-    >>> finish
-    KeyedBins(hidden)
-    """
-
-    plan: Plan
-    key: bytes
-    bins: int
-
-    @classmethod
-    def fresh(cls, plan: Plan, *, bins: int = BINS, entropy: Entropy = SYSTEM) -> KeyedBins:
-        """Draw a key for one release, of groups that are chosen one by one."""
-        if plan.selection is None or plan.having_threshold is not None:
-            raise WrongKind(
-                what="groups that are known beforehand cannot be completed in bins.",
-                why="empty groups belong to the answer too, and no bin contains them.",
-                do="complete all groups together.",
-            )
-        key = entropy.bits(_KEY_BITS).to_bytes(_KEY_BITS // 8, "little")
-        return cls(plan=plan, key=key, bins=bins)
-
-    def __call__(self, raw: RawTotals, at: int) -> pa.Table:
-        """Choose groups of a bin, add noise, and compute what was asked, with intervals."""
-        entropy = KeyedEntropy(key=self.key, label=f"bin {at} of {self.bins}")
-        return answer(self.plan, raw, entropy=entropy).to_arrow()
-
-    def __repr__(self) -> str:
-        """Show nothing: whoever has the key can subtract the noise."""
-        return "KeyedBins(hidden)"

@@ -127,7 +127,7 @@ class Relation(Enum):
 def table_distance(
     left: Sequence[Hashable], right: Sequence[Hashable], *, relation: Relation | str
 ) -> int | float:
-    """Return the canonical distance of two tables: a whole number, or infinity.
+    """Return the canonical distance of two tables: a integer, or infinity.
 
     Rows can be any hashable values; ``None`` is a place without a row.
 

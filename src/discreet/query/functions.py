@@ -1,0 +1,478 @@
+"""The functions of the dialect: names, types of arguments and results, and what each computes.
+
+Trust: kernel.  Every engine computes exactly what the meaning says, and never fails on data.
+
+Definition.  A function takes one kind of argument for each place; the last place repeats if
+``repeats`` holds.  A kind is a set of types.  ``gives`` is the type of the result: a type of its
+own, ``"same"`` for the type that all arguments share (INTEGER and FLOAT share FLOAT), ``"first"``
+for that of the first argument.  Arguments at the places in ``written`` must be literals; numbers
+there are not below ``lowest``, place by place.  If an argument is NULL so is the result, unless the
+meaning says otherwise.  ``clamps`` holds for aggregates of values that are moved between bounds.
+
+Definition.  No function makes a text longer than ``LONGEST_TEXT`` bytes in UTF-8: where CONCAT or
+REPLACE would, the result is NULL (for REPLACE every place where the second could stand counts), and
+LOWER, UPPER, TRIM and SUBSTR of a longer text are NULL; SUBSTR of at most ``LONGEST_TEXT`` / 4 code
+points never is.  LIKE of a longer text is NULL if its pattern has both % and _: it takes a time of
+the length of the text times that of the pattern.  How many such texts a question makes of one row,
+and how long that may take, is limited by :mod:`discreet.requests.text_limits`, and how many rows it
+makes of one by :mod:`discreet.plan.binding.fan_out`.
+
+A text is a number or a day only if it is written like one; everything else is NULL.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Final, final
+
+from discreet.query.types import NUMBERS, Type
+
+AcceptedTypes = frozenset[Type]
+
+_ANY: Final = frozenset(Type)
+_INTEGER: Final = frozenset({Type.INTEGER})
+_TEXT: Final = frozenset({Type.TEXT})
+_BOOLEAN: Final = frozenset({Type.BOOLEAN})
+_DATE: Final = frozenset({Type.DATE})
+_TIME: Final = frozenset({Type.DATE, Type.TIMESTAMP})
+_LISTED: Final = _ANY - {Type.FLOAT}
+
+TIME_PARTS: Final = ("HOUR", "MINUTE", "SECOND")
+"""Parts that only a TIMESTAMP has."""
+
+PARTS: Final[dict[str, tuple[str, ...]]] = {
+    "EXTRACT": (*("YEAR", "MONTH", "DAY", "QUARTER", "DAYOFWEEK", "DAYOFYEAR"), *TIME_PARTS),
+    "DATE_TRUNC": ("DAY", "ISOWEEK", "MONTH", "QUARTER", "YEAR"),
+    "DATE_DIFF": ("DAY",),
+}
+"""The parts of a date that a function knows, as the text of its literal argument."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What a function takes, gives and means.
+
+    >>> FUNCTIONS["LENGTH"].gives
+    INTEGER
+    """
+
+    name: str
+    takes: tuple[AcceptedTypes, ...]
+    gives: Type | str
+    meaning: str
+    repeats: bool = False
+    optional: int = 0
+    written: tuple[int, ...] = ()
+    lowest: tuple[int, ...] = ()
+    clamps: bool = False
+
+    def accepts(self, count: int) -> bool:
+        """Whether it can be called with this many arguments.
+
+        >>> FUNCTIONS["AND"].accepts(3), FUNCTIONS["NOT"].accepts(2)
+        (True, False)
+        """
+        most = len(self.takes)
+        return most - self.optional <= count and (self.repeats or count <= most)
+
+
+def _comparisons() -> tuple[Function, ...]:
+    return tuple(
+        Function(sign, (_ANY, _ANY), Type.BOOLEAN, f"the first {words} the second")
+        for sign, words in {
+            "=": "equals",
+            "<>": "does not equal",
+            "<": "lies below",
+            "<=": "lies below or equals",
+            ">": "lies above",
+            ">=": "lies above or equals",
+        }.items()
+    )
+
+
+_LOGIC: Final = (
+    Function("AND", (_BOOLEAN, _BOOLEAN), Type.BOOLEAN, "false if any is false", repeats=True),
+    Function("OR", (_BOOLEAN, _BOOLEAN), Type.BOOLEAN, "true if any is true", repeats=True),
+    Function("NOT", (_BOOLEAN,), Type.BOOLEAN, "true if false, false if true"),
+    Function("IS NULL", (_ANY,), Type.BOOLEAN, "true if NULL, else false"),
+    Function("IS TRUE", (_BOOLEAN,), Type.BOOLEAN, "true if true, else false (NULL too)"),
+    Function("IS FALSE", (_BOOLEAN,), Type.BOOLEAN, "true if false, else false (NULL too)"),
+    Function("IN", (_ANY, _ANY), Type.BOOLEAN, "the first equals one of the others", repeats=True),
+)
+
+_NUMERIC: Final = (
+    Function("+", (NUMBERS, NUMBERS), "same", "the sum; NULL outside 64 bits or if not finite"),
+    Function("-", (NUMBERS, NUMBERS), "same", "the difference; NULL as for +"),
+    Function("*", (NUMBERS, NUMBERS), "same", "the product; NULL as for +"),
+    Function("/", (NUMBERS, NUMBERS), Type.FLOAT, "the quotient as a FLOAT; NULL if by zero"),
+    Function("DIV", (_INTEGER, _INTEGER), Type.INTEGER, "the quotient, cut toward 0; NULL if by 0"),
+    Function("MOD", (_INTEGER, _INTEGER), Type.INTEGER, "what DIV leaves; NULL if by 0"),
+    Function("NEGATE", (NUMBERS,), "same", "the number with the other sign; NULL as for +"),
+    Function("ABS", (NUMBERS,), "same", "the number without its sign; NULL as for +"),
+    Function("SIGN", (NUMBERS,), Type.INTEGER, "-1, 0 or 1"),
+    Function("FLOOR", (NUMBERS,), "same", "the largest whole number that is not above"),
+    Function("CEIL", (NUMBERS,), "same", "the smallest whole number that is not below"),
+    Function("ROUND", (NUMBERS,), "same", "the nearest whole number; halves go away from 0"),
+    Function("SQRT", (NUMBERS,), Type.FLOAT, "the square root; NULL of a number below 0"),
+    Function("LEAST", (_ANY,), "same", "the smallest; NULL if any is NULL", repeats=True),
+    Function("GREATEST", (_ANY,), "same", "the largest; NULL if any is NULL", repeats=True),
+    Function("COALESCE", (_ANY,), "same", "the first that is not NULL", repeats=True),
+    Function(
+        "RANGE_BUCKET",
+        (NUMBERS, NUMBERS),
+        Type.INTEGER,
+        "how many of the edges (literals, rising) are at most the first",
+        repeats=True,
+        written=(1,),
+    ),
+)
+
+_TEXTUAL: Final = (
+    Function("LOWER", (_TEXT,), Type.TEXT, "A-Z turned into a-z, all else as it is"),
+    Function("UPPER", (_TEXT,), Type.TEXT, "a-z turned into A-Z, all else as it is"),
+    Function("LENGTH", (_TEXT,), Type.INTEGER, "the number of code points"),
+    Function(
+        "SUBSTR",
+        (_TEXT, _INTEGER, _INTEGER),
+        Type.TEXT,
+        "from the given place (from 1) that many code points, or all to the end",
+        optional=1,
+        written=(1, 2),
+        lowest=(1, 0),
+    ),
+    Function("CONCAT", (_TEXT,), Type.TEXT, "one after the other", repeats=True),
+    Function("TRIM", (_TEXT,), Type.TEXT, "without the spaces (U+0020) at both ends"),
+    Function("STARTS_WITH", (_TEXT, _TEXT), Type.BOOLEAN, "the first begins with the second"),
+    Function("ENDS_WITH", (_TEXT, _TEXT), Type.BOOLEAN, "the first ends with the second"),
+    Function(
+        "REPLACE",
+        (_TEXT, _TEXT, _TEXT),
+        Type.TEXT,
+        "each second in the first, from the left, turned into the third; none if it is empty",
+    ),
+    Function(
+        "LIKE",
+        (_TEXT, _TEXT),
+        Type.BOOLEAN,
+        "the first matches the pattern: % any code points, _ one; both at once up to 8,192 bytes",
+        written=(1,),
+    ),
+)
+
+_CALENDAR: Final = (
+    Function(
+        "EXTRACT",
+        (_TEXT, _TIME),
+        Type.INTEGER,
+        "the part of a date; DAYOFWEEK is 1 on Sunday, SECOND is whole",
+        written=(0,),
+    ),
+    Function(
+        "DATE_TRUNC",
+        (_TIME, _TEXT),
+        "first",
+        "the first day, or moment, of the part in which it lies; an ISOWEEK begins on Monday",
+        written=(1,),
+    ),
+    Function(
+        "DATE_DIFF",
+        (_DATE, _DATE, _TEXT),
+        Type.INTEGER,
+        "the days from the second to the first",
+        written=(2,),
+    ),
+    Function(
+        "DATE_ADD",
+        (_DATE, _INTEGER),
+        Type.DATE,
+        "that many days later; NULL outside the years 1 to 9999",
+        written=(1,),
+    ),
+)
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    function.name: function
+    for function in (*_comparisons(), *_LOGIC, *_NUMERIC, *_TEXTUAL, *_CALENDAR)
+}
+"""Functions of one row."""
+
+RELEASED: Final[dict[str, Function]] = {
+    function.name: function
+    for function in (
+        Function("EXP", (NUMBERS,), Type.FLOAT, "e to the power of it; NULL if not finite"),
+        Function("LN", (NUMBERS,), Type.FLOAT, "the natural logarithm; NULL unless above 0"),
+        Function("LOG10", (NUMBERS,), Type.FLOAT, "the logarithm to base 10; NULL unless above 0"),
+        Function("LOG2", (NUMBERS,), Type.FLOAT, "the logarithm to base 2; NULL unless above 0"),
+        Function(
+            "POWER",
+            (NUMBERS, NUMBERS),
+            Type.FLOAT,
+            "the first to the power of the second; NULL if that is no finite number",
+        ),
+    )
+}
+"""Functions of released numbers alone: their last digits differ between engines."""
+
+ANYWHERE: Final = {**FUNCTIONS, **RELEASED}
+"""Functions of one row, or of released numbers."""
+
+PLAIN: Final[dict[str, Function]] = {
+    function.name: function
+    for function in (
+        Function("COUNT", (_ANY,), Type.INTEGER, "rows, or values not NULL", optional=1),
+        Function(
+            "SUM",
+            (NUMBERS,),
+            "same",
+            "the sum of values not NULL, NULL if none; exact for INTEGER, NULL outside 64 bits; "
+            "for FLOAT added one by one from the lowest to the highest",
+            clamps=True,
+        ),
+        Function("MIN", (_ANY,), "same", "the smallest value not NULL", clamps=True),
+        Function("MAX", (_ANY,), "same", "the largest value not NULL", clamps=True),
+    )
+}
+"""Aggregates of a plain aggregation, below the private one."""
+
+
+def _of_numbers(name: str, meaning: str) -> Function:
+    return Function(name, (NUMBERS,), Type.FLOAT, meaning, clamps=True)
+
+
+AGGREGATES: Final[dict[str, Function]] = {
+    **PLAIN,
+    **{
+        function.name: function
+        for function in (
+            _of_numbers("AVG", "the mean"),
+            _of_numbers("VAR_POP", "the mean square distance from the mean"),
+            _of_numbers("VAR_SAMP", "VAR_POP times n / (n - 1)"),
+            _of_numbers("STDDEV_POP", "the square root of VAR_POP"),
+            _of_numbers("STDDEV_SAMP", "the square root of VAR_SAMP"),
+            _of_numbers("PERCENTILE_CONT", "the value at a fraction"),
+            _of_numbers("APPROX_QUANTILES", "n + 1 values at k / n"),
+            Function("MODE", (_LISTED,), "same", "the most frequent of the public values"),
+        )
+    },
+}
+"""Aggregates of a question."""
+
+
+def _shifted(name: str, side: str) -> Function:
+    meaning = f"the value that many rows {side}"
+    return Function(name, (_ANY, _INTEGER), "first", meaning, written=(1,), lowest=(0,))
+
+
+WINDOWS: Final[dict[str, Function]] = {
+    function.name: function
+    for function in (
+        Function("ROW_NUMBER", (), Type.INTEGER, "the place of the row in the order, from 1"),
+        Function("RANK", (), Type.INTEGER, "one more than the rows before all peers"),
+        Function("DENSE_RANK", (), Type.INTEGER, "one more than the different peers before"),
+        Function("COUNT", (_ANY,), Type.INTEGER, "rows, or values not NULL", optional=1),
+        Function("SUM", (_INTEGER,), Type.INTEGER, "the sum, as in an aggregation"),
+        Function("MIN", (_ANY,), "same", "the smallest value not NULL"),
+        Function("MAX", (_ANY,), "same", "the largest value not NULL"),
+        Function("FIRST_VALUE", (_ANY,), "same", "the value of the first row"),
+        _shifted("LAG", "before"),
+        _shifted("LEAD", "after"),
+    )
+}
+"""Functions of a window."""
+
+GROUP_WINDOWS: Final[dict[str, Function]] = {
+    **WINDOWS,
+    "SUM": Function("SUM", (NUMBERS,), "same", "the sum; FLOAT too, where groups are added up"),
+}
+"""Functions of a window over groups, whose values are released numbers."""
+
+
+LONGEST_TEXT: Final = 2**13
+
+_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_UPPER: Final = {code + 32: code for code in _LOWER}
+
+
+def _bytes(value: str) -> int:
+    return len(value.encode("utf-8", "surrogatepass"))
+
+
+def _short(value: str) -> str | None:
+    return value if _bytes(value) <= LONGEST_TEXT else None
+
+
+def _translated(table: dict[int, int]) -> Callable[[str], str | None]:
+    return lambda value: None if _short(value) is None else value.translate(table)
+
+
+def _trim(value: str) -> str | None:
+    return None if _short(value) is None else value.strip(" ")
+
+
+def _substr(value: str, place: int, count: int | None = None) -> str | None:
+    if (count is None or count > LONGEST_TEXT // 4) and _short(value) is None:
+        return None
+    first = max(place, 1)
+    stop = len(value) + 1 if count is None else place + count
+    return value[first - 1 : max(stop, first) - 1]
+
+
+def _concat(*values: str) -> str | None:
+    return _short("".join(values))
+
+
+def _replace(value: str, old: str, new: str) -> str | None:
+    size = _bytes(value)
+    if not old:
+        return value
+    longest = size + size // _bytes(old) * _bytes(new)
+    return value.replace(old, new) if longest <= LONGEST_TEXT else None
+
+
+def searches(pattern: str) -> int:
+    """Return how many parts of a pattern of LIKE are looked for at every place of a text.
+
+    Without both % and _ there are none: a part without _ is found by its letters.
+
+    >>> [searches(each) for each in ("a%b%c", "a__b", "a_b%", "%a_b%", "a%b_c", "%a_b%c")]
+    [0, 0, 0, 1, 1, 2]
+    """
+    if "_" not in pattern or "%" not in pattern:
+        return 0
+    _, *parts = pattern.split("%")
+    return sum(1 for part in parts if part)
+
+
+def _like(value: str, pattern: str) -> bool | None:
+    """Match a pattern from the left; of two % the last decides, so that none is tried twice."""
+    if "_" in pattern and "%" in pattern and _short(value) is None:
+        return None
+    read = place = 0
+    again: tuple[int, int] | None = None
+    while read < len(value):
+        if place < len(pattern) and pattern[place] == "%":
+            place += 1
+            again = place, read
+        elif place < len(pattern) and pattern[place] in {"_", value[read]}:
+            place, read = place + 1, read + 1
+        elif again is not None:
+            again = again[0], again[1] + 1
+            place, read = again
+        else:
+            return False
+    return all(letter == "%" for letter in pattern[place:])
+
+
+TEXT_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "LOWER": _translated(_LOWER),
+    "UPPER": _translated(_UPPER),
+    "LENGTH": len,
+    "SUBSTR": _substr,
+    "CONCAT": _concat,
+    "TRIM": _trim,
+    "STARTS_WITH": lambda value, start: value.startswith(start),
+    "ENDS_WITH": lambda value, end: value.endswith(end),
+    "REPLACE": _replace,
+    "LIKE": _like,
+}
+"""How each function is computed; none fails, whatever the values are."""
+
+
+_WRITTEN_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
+_FLOAT: Final = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+_WRITTEN_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?"
+)
+
+
+def _integer(value: str) -> int | None:
+    return int(value) if _WRITTEN_INTEGER.fullmatch(value) else None
+
+
+def _float(value: str) -> float | None:
+    number = float(value) if _FLOAT.fullmatch(value) else math.inf
+    return number + 0.0 if math.isfinite(number) else None
+
+
+def _date(value: str) -> date | None:
+    if not _WRITTEN_DATE.fullmatch(value):
+        return None
+    try:
+        return date.fromisoformat(value)
+    except ValueError:  # no such day
+        return None
+
+
+def _timestamp(value: str) -> datetime | None:
+    if not _TIMESTAMP.fullmatch(value):
+        return None
+    try:
+        whole = datetime.fromisoformat(value[:19])
+    except ValueError:  # no such day
+        return None
+    return whole.replace(microsecond=int(value[20:].ljust(6, "0")))
+
+
+TEXT_CASTS: Final[dict[tuple[Type, Type], Callable[[Any], Any]]] = {
+    (Type.INTEGER, Type.TEXT): str,
+    (Type.TEXT, Type.INTEGER): _integer,
+    (Type.TEXT, Type.FLOAT): _float,
+    (Type.TEXT, Type.DATE): _date,
+    (Type.TEXT, Type.TIMESTAMP): _timestamp,
+    (Type.BOOLEAN, Type.TEXT): lambda value: "true" if value else "false",
+    (Type.DATE, Type.TEXT): lambda value: value.isoformat(),
+    (Type.DATE, Type.TIMESTAMP): lambda value: datetime(value.year, value.month, value.day),  # noqa: DTZ001
+    (Type.TIMESTAMP, Type.DATE): lambda value: value.date(),
+}
+"""Casts, by the type of the value and the one it becomes."""
+
+
+_PARTS: Final[dict[str, Callable[[Any], int]]] = {
+    "YEAR": lambda value: value.year,
+    "MONTH": lambda value: value.month,
+    "DAY": lambda value: value.day,
+    "QUARTER": lambda value: (value.month + 2) // 3,
+    "DAYOFWEEK": lambda value: value.isoweekday() % 7 + 1,
+    "DAYOFYEAR": lambda value: value.timetuple().tm_yday,
+    "HOUR": lambda value: value.hour,
+    "MINUTE": lambda value: value.minute,
+    "SECOND": lambda value: value.second,
+}
+
+
+def _extract(part: str, value: date) -> int:
+    return _PARTS[part](value)
+
+
+def _date_trunc(value: date, part: str) -> date:
+    if part == "ISOWEEK":
+        value, part = value - timedelta(days=value.weekday()), "DAY"
+    month = {"DAY": value.month, "MONTH": value.month, "YEAR": 1}.get(
+        part, (value.month - 1) // 3 * 3 + 1
+    )
+    first = value.replace(month=month, day=value.day if part == "DAY" else 1)
+    if isinstance(first, datetime):
+        return first.replace(hour=0, minute=0, second=0, microsecond=0)
+    return first
+
+
+def _date_add(value: date, days: int) -> date | None:
+    try:
+        return value + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+DATE_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "EXTRACT": _extract,
+    "DATE_TRUNC": _date_trunc,
+    "DATE_DIFF": lambda first, second, _: (first - second).days,
+    "DATE_ADD": _date_add,
+}
+"""How each function is computed; days beyond the calendar are NULL."""
