@@ -10,9 +10,11 @@ from discreet.engines.backends import DONE, ENGINES, MATRIX, SECTIONS
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# What each engine can do
 
-DuckDB answers questions about files and frames, on this machine. Spark, classic or Connect, answers
-questions about its data frames. Tables on a PostgreSQL server are read there and computed here. All
-engines get the same request and return the same integers, bit for bit; here is what differs.
+DuckDB answers questions about files and frames, on this machine. Spark, classic or Connect, runs
+the same statement as Spark SQL, and a PostgreSQL server runs it where its tables are. All engines
+get the same request, bound what each person contributes in the same statement, and return the same
+integers; only which groups a person keeps, if there are too many, is drawn in an order of each
+engine's own. Here is what differs.
 This page is generated from the matrix that the tests check (`python docs/write_backends.py`). One
 shared suite asks each engine for everything marked *done*, and everything else is refused before
 anything is charged, for the reason given below.

@@ -85,8 +85,6 @@ def notes(results: Sequence[Result]) -> list[Bar]:
         note("categorical", 4, text="categorical"),
         note("weights", 30, exactly(10**5), "exponential weights, a candidate of 1e5,"),
         note("flip", 30, exactly(10**5), "permute-and-flip, a candidate of 1e5,"),
-        note("laplace each", 40, text="Laplace per element"),
-        note("gaussian each", 120, text="Gaussian per element"),
         note("laplace draw", 5, text="a single Laplace draw"),
         note("gaussian draw", 5, text="a single Gaussian draw"),
         note("table", 20, text="a table"),

@@ -21,11 +21,11 @@ def bars(results: Sequence[Result]) -> list[Bar]:
 
 
 def notes(results: Sequence[Result]) -> list[Bar]:
-    """Return what is told beside the bars: the same for groups in files."""
+    """Return what is told beside the bars: the same for many groups."""
     found = []
     for one in (each for each in results if each.kind == WRITTEN):
         behind = one.seconds[OURS] / one.seconds[BOUNDED]
-        text = f"{one.name}, at most {BEHIND} times as long as bounded SQL that writes files"
+        text = f"{one.name}, at most {BEHIND} times as long as bounded SQL"
         measured = f"{figures(behind)} times"
         found.append(Bar(text=text, measured=measured, passed=behind <= BEHIND, binding=False))
     return found
@@ -62,7 +62,7 @@ def ahead(results: Sequence[Result]) -> Bar:
 def costs(results: Sequence[Result]) -> list[str]:
     """Say what a row and a group cost: straight lines through the smallest and the largest size."""
     found = []
-    words = {PERSON: "by person", ROW: "by row", WRITTEN: "in files"}
+    words = {PERSON: "by person", ROW: "by row", WRITTEN: "by group"}
     for kind, word in words.items():
         sizes = sorted((one.size, one.seconds[OURS]) for one in results if one.kind == kind)
         if len(sizes) < 2:

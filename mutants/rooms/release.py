@@ -96,26 +96,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="every bin of a task has the same noise",
-        file="discreet/release/answer.py",
-        old='label=f"bin {at} of {self.bins}")',
-        new='label=f"bins {self.bins}")',
-        why="Groups of different bins get the same noise, and their differences are exact.",
-        caught_by=(
-            "tests/release/test_keyed_bins.py::test_a_bin_is_finished_by_the_mechanisms_with_the_words_of_its_stream",
-        ),
-    ),
-    Mutant(
-        name="a key for keyed noise that is not drawn",
-        file="discreet/release/answer.py",
-        old='        key = entropy.bits(_KEY_BITS).to_bytes(_KEY_BITS // 8, "little")',
-        new='        key = bytes.fromhex(plan.digest)[:32].ljust(32, b"0")',
-        why="Whoever knows the plan computes the noise of all groups.",
-        caught_by=(
-            "tests/release/test_keyed_bins.py::test_each_release_has_a_key_of_its_own_and_shows_none",
-        ),
-    ),
-    Mutant(
         name="totals without noise where there are no groups",
         file="discreet/release/answer.py",
         old=("        if noise.measure in drawn:\n            continue\n        running"),

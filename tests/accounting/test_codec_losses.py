@@ -14,8 +14,8 @@ from discreet.errors import DiscreetError
 from discreet.loss import GaussianDP, Laplace, PrivacyLoss, Profile, Pure, RenyiDP, ZeroConcentrated
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import CompositionShape, CurvedPair
-from discreet.loss.pair import PairFamily
-from discreet.loss.shuffle import Shuffle, ShuffledShape
+from discreet.loss.pair import Pair
+from discreet.loss.shuffle import Shuffle
 
 GAUSS, COIN = GaussianDP(mu=1), Pure(epsilon=1)
 TWO = COIN.compose(GAUSS).profile().remove[0]
@@ -27,7 +27,7 @@ LOSSES = {
     "concentrated": ZeroConcentrated(rho="0.1"),
     "renyi": RenyiDP(orders=(2, 4), values=("0.1", "0.3")),
     "shuffle": COIN.shuffled(population=100),
-    "binary shuffle": Profile.of_symmetric(CurvedPair(ShuffledShape(BINARY))),
+    "binary shuffle": Profile.of_symmetric(CurvedPair(BINARY)),
     "fixed size": GAUSS.sampled_without_replacement(size=3, population=100),
     "fixed size of two": GAUSS.join(COIN).sampled_without_replacement(size=3, population=100),
     "envelope": GAUSS.profile().join(COIN).power(2),
@@ -81,7 +81,7 @@ def test_every_class_of_loss_pair_and_shape_can_be_written():
         for name, of in inspect.getmembers(module, inspect.isclass):
             if of.__module__ == found.name and not name.startswith("_"):
                 final = getattr(of, "__final__", False)
-                if final and (issubclass(of, PrivacyLoss | PairFamily) or name.endswith("Shape")):
+                if final and (issubclass(of, PrivacyLoss | Pair) or name.endswith("Shape")):
                     classes.add(of.__name__)
     more = [
         Leaf(loss)
@@ -132,11 +132,11 @@ SHAPE = ("source", "remove", 0, "pairs", 0, 0, "shape")
         ("fixed size", (*SHAPE, "rate"), 0.03),
         ("fixed size", (*SHAPE, "parts"), []),
         ("fixed size", (*SHAPE, "kind"), "Shuffle"),
-        ("shuffle", (*SHAPE, "shuffle", "population"), 1),
-        ("shuffle", (*SHAPE, "shuffle", "population"), "100.5"),
-        ("shuffle", (*SHAPE, "shuffle", "epsilon"), "-1"),
-        ("shuffle", (*SHAPE, "shuffle", "binary"), 1),
-        ("shuffle", (*SHAPE, "shuffle", "more"), 1),
+        ("shuffle", (*SHAPE, "population"), 1),
+        ("shuffle", (*SHAPE, "population"), "100.5"),
+        ("shuffle", (*SHAPE, "epsilon"), "-1"),
+        ("shuffle", (*SHAPE, "binary"), 1),
+        ("shuffle", (*SHAPE, "more"), 1),
         ("group of a sample", (*SHAPE, "rate"), "2"),
         ("group of a sample", (*SHAPE, "turned"), None),
         ("routed", (*SHAPE, "parts", 0, 1), 0),

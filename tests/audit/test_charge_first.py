@@ -87,5 +87,4 @@ def _ways(session, folder):
         ("private groups", lambda: session.ask(_BY_CITY, **groups)),
         ("another draw", lambda: session.remeasure(_BY_WARD, **price)),
         ("bounds that are found", lambda: session.ask(_NOTES, bounds=estimate(epsilon=1), **price)),
-        ("files", lambda: session.write(_BY_CITY, folder / "files", **{**groups, "epsilon": 1})),
     ]

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.sql.relations import relation
+from discreet.engines.relations import Relations
 from discreet.query.relation_columns import columns
 from discreet.query.types import Type
 from tests.reference.relations import rows_of
@@ -136,10 +136,18 @@ def both(node, tables, types, engine=None):
         with opened(types) as fresh:
             return both(node, tables, types, fresh)
     filled(engine, tables, types)
-    connection = engine._connection
-    rows = connection.fetch(relation(node, connection.scan))
+    rows = fetched(engine, node)
     assert rows.schema.types == [ARROW[kind] for _, kind in columns(node)]
     return sorted(map(shown, rows.to_pylist())), sorted(map(shown, rows_of(node, tables)))
+
+
+def fetched(engine, node):
+    """Return the rows of a relation, as an engine computes them."""
+    build = Relations(engine.dialect, engine.scan)
+    found = build(node)
+    for name, each in build.tables.items():
+        found = found.with_(f'"{name}"', as_=each)
+    return engine.fetch(engine.dialect.printed(found), {})
 
 
 def opened(types, **options):

@@ -6,7 +6,6 @@ in which exceeding its limit would show, and somebody moves all that is allowed 
 
 import pytest
 
-from discreet.engines import duckdb as duckdb_engine
 from discreet.mechanisms import Gaussian
 from tests.engines.contract.places import KeptDuckDBPlace, PostgresPlace, ReferencePlace, SparkPlace
 from tests.engines.test_planted_inferences import answered
@@ -150,13 +149,6 @@ def test_nobody_moves_more_than_is_paid_for(limit, place):
 def test_nor_with_gaussian_noise(limit):
     for extra in SIZES.values():
         check_visitor(KeptDuckDBPlace(), limit, extra, {"rho": "0.1", "delta": 1e-9})
-
-
-@pytest.mark.parametrize("limit", ["rows", "groups", "ranks", "above"])
-def test_nor_where_rows_are_culled(limit, monkeypatch):
-    monkeypatch.setattr(duckdb_engine, "MANY", 1)
-    for extra in SIZES.values():
-        check_visitor(KeptDuckDBPlace(), limit, extra)
 
 
 SOME = ("groups", "below", "ranks", "links")

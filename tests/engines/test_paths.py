@@ -53,7 +53,7 @@ FILES = ["csv", "csv.gz", "parquet"]
 
 def values(engine):
     scan = Scan("t", (("id", Type.INTEGER),))
-    return sorted(engine._connection.fetch(engine._connection.scan(scan))["id"].to_pylist())
+    return sorted(engine.fetch(engine.dialect.printed(engine.scan(scan)), {})["id"].to_pylist())
 
 
 def read(source):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.engines.duckdb import MANY, DuckDB
+from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.requests.table_schema import Product
@@ -12,9 +12,8 @@ from tests.engines.visits import by_ward, visits
 WARDS = (*(f"ward {number}" for number in range(0, 30, 2)), "empty", None)
 
 
-@pytest.mark.parametrize("rows", [500, MANY + 1])
+@pytest.mark.parametrize("rows", [500, 70_000])
 def test_touched_groups_are_those_of_the_list(rows):
-    """With many rows some are looked at first; what is kept does not change."""
     table = visits(rows, patients=900, wards=40)
     order = HashOrder(salt=5)
     with DuckDB({"visits": table}, Performance(threads=1)) as engine:
@@ -34,4 +33,4 @@ def test_statements_hold_no_group():
         statements = engine.prepare(by_ward(public=product))
     for text in (statements.totals, *statements.distinct.values(), *statements.leaves.values()):
         assert len(text) < 5000
-        assert 'SEMI JOIN "public values 0"' in text
+        assert 'JOIN "public values 0"' in text

@@ -1,15 +1,11 @@
 """DuckDB writes nothing of its own to stdout, where answers are told and scripts read JSON."""
 
-import re
-from pathlib import Path
-
 import duckdb
 import pytest
 
 import discreet
 import discreet.session as sessions
-from discreet.engines.connection import SETTINGS, Connection
-from discreet.engines.spark import task
+from discreet.engines.connection import Connection
 from tests.session import clinic
 
 SHOWN = "SELECT current_setting('enable_progress_bar')"
@@ -51,16 +47,3 @@ def test_a_session_shows_no_progress(shown):
 def test_the_check_of_the_owner_shows_no_progress(shown):
     sessions.check({"visits": clinic.visits()}, policy=clinic.POLICY)
     assert set(shown) == {False}
-
-
-def test_a_task_of_spark_shows_no_progress():
-    job = {"version": duckdb.__version__, "settings": dict(SETTINGS), "salt": 1, "tables": {}}
-    with task._connection(job) as connection:
-        assert connection.execute(SHOWN).fetchall() == [(False,)]
-
-
-def test_there_is_no_other_connection():
-    source = Path(discreet.__file__).parent
-    calls = re.compile(r"^(?! *>>>).*duckdb\.connect\(", re.MULTILINE)
-    files = sorted(path for path in source.rglob("*.py") if calls.search(path.read_text("utf-8")))
-    assert files == [source / "engines" / "connection.py", source / "engines" / "spark" / "task.py"]

@@ -11,7 +11,8 @@ import math
 import duckdb
 import pytest
 
-from discreet.engines.sql.expressions import expression
+from discreet.engines.duckdb_dialect import DUCKDB
+from discreet.engines.expressions import Expressions
 from discreet.query.sql.parse import read_expression as read
 from discreet.query.types import Type
 from tests.reference.expressions import compiled
@@ -75,7 +76,7 @@ def computed(table, sql):
 def test_it_is_what_the_database_has(written, table):
     node = read(written)
     wanted = computed(table, SAME[written])
-    printed = computed(table, expression(node, TYPES))
+    printed = computed(table, DUCKDB.printed(Expressions(DUCKDB, TYPES).node(node)))
     rule = compiled(node, TYPES)
     for row, native, ours in zip(ROWS, wanted, printed, strict=True):
         assert equal(ours, native), (written, row)

@@ -33,8 +33,8 @@ ONE = Performance(threads=1)
 def contents(data, **types):
     """Return the rows of a table as our values."""
     with DuckDB({"t": data}, ONE) as engine:
-        scan = engine._connection.scan(Scan("t", tuple(types.items())))
-        return engine._connection.fetch(scan).to_pylist()
+        scan = engine.scan(Scan("t", tuple(types.items())))
+        return engine.fetch(engine.dialect.printed(scan), {}).to_pylist()
 
 
 def columns(data):

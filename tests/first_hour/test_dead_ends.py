@@ -9,7 +9,7 @@ import discreet as dp
 from discreet.errors import WrongKind
 from discreet.plan.policy.policy import read_policy
 from tests.cli.test_commands import answered, run
-from tests.first_hour.made_up import Terminal
+from tests.first_hour.made_up import Terminal, write
 
 COUNT = "SELECT COUNT(*) AS n FROM towns"
 
@@ -108,3 +108,26 @@ def test_text_in_double_quotes_is_told_apart(folder):
 def test_several_files_in_a_list_are_named_one_by_one():
     with pytest.raises(WrongKind, match=r'give {"towns": "towns.csv", "people": "b/people.csv"}'):
         dp.open(["towns.csv", "b/people.csv"], unit=dp.row(), budget=dp.Budget(epsilon=1))
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("SELECT union, COUNT(*) AS n FROM towns GROUP BY union", "is quoted: `union`"),
+        (f"{COUNT} WHERE union = 'yes'", "is quoted: `union`"),
+        (f"{COUNT} WHERE age = '40'", "write 40 without quotes"),
+        (f"{COUNT} WHERE age", "a condition is needed here, not an INTEGER"),
+    ],
+)
+def test_a_slip_in_the_question_is_told_with_what_to_write(folder, question, words):
+    assert words in " ".join(run(folder, "plan", question, "--epsilon=0.1").stderr.split())
+
+
+def test_days_and_timestamps_are_told_apart(folder):
+    rows = [{"seen": "2020-01-01 10:00:00", "born": "1990-01-01"} for _ in range(30)]
+    write(folder / "seen.csv", rows)
+    made = ("init", "seen.csv", "--unit=row", "--policy=seen.toml", "--yes")
+    answered(folder, *made, "--type=seen=timestamp", "--type=born=date")
+    age = "SELECT AVG(DATE_DIFF(seen, born, DAY)) AS d FROM seen"
+    refused = run(folder, "plan", age, "--epsilon=0.1", "--policy=seen.toml").stderr
+    assert "give it DATE: CAST(seen AS DATE)." in refused

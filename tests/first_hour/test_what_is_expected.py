@@ -126,7 +126,7 @@ def test_numbers_and_words_are_written_as_people_do(votes):
     assert "e+" not in said
     assert " % of your budget" in said
     wrong = run(votes, "ask", "SELECT COUNT(*) AS n FROM votes WHERE age", "--epsilon=1")
-    assert "an INTEGER stands where a condition is" in wrong.stderr
+    assert "a condition is needed here, not an INTEGER" in wrong.stderr
     answered(votes, "ask", "SELECT COUNT(*) AS n FROM votes", "--epsilon=1")
     told = answered(votes, "explain").stdout
     assert "a id" not in told

@@ -10,12 +10,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from discreet.errors import OutOfRange
 from discreet.exact import float_up, whole
-from discreet.loss.elementary import exp, log, log1p_scaled, sqrt
+from discreet.loss.elementary import exp, log, log1p_scaled
 from discreet.loss.parameters import (
-    checked_count,
-    checked_delta,
     checked_epsilon,
     checked_order,
     checked_parameter,
@@ -118,71 +115,3 @@ def sampled_gaussian_renyi(*, mu: object, rate: object, order: int) -> float:
 
 
 _CUT: Final = Fraction(3, 8)
-
-
-def group_truncated_concentrated(
-    *, rho: object, largest_order: object, size: int
-) -> tuple[Fraction, Fraction]:
-    """Return (k**2 rho, largest order / k) for divergences bounded by rho times the order.
-
-    >>> group_truncated_concentrated(rho="0.1", largest_order=50, size=5)
-    (Fraction(5, 2), Fraction(10, 1))
-    """
-    count = checked_count(size, name="size")
-    strength = checked_parameter(rho, name="rho")
-    return count**2 * strength, checked_parameter(largest_order, name="largest_order") / count
-
-
-def group_profile(
-    curve: Callable[[Fraction], float], epsilon: Fraction, size: int, *, parts: int = 12
-) -> float:
-    """Bound the profile of a group at epsilon, from a curve delta(epsilon) of one unit.
-
-    Epsilon is split between the first step and the rest in the best of a number of ways; every
-    split is sound.
-
-    >>> from discreet.loss.notions import Pure
-    >>> pure = Pure(epsilon="0.5")
-    >>> round(group_profile(lambda e: pure.delta(epsilon=e), Fraction(1, 2), 2), 6)
-    0.244919
-    """
-    if size == 1:
-        return curve(epsilon)
-
-    def total(share: Fraction) -> float:
-        rest = group_profile(curve, epsilon - share, size - 1, parts=parts)
-        return float_up(Fraction(curve(share)) + exp(share).high * Fraction(rest))
-
-    shares = [epsilon * j / parts for j in range(parts + 1)]
-    values = [total(share) for share in shares]
-    best = min(range(parts + 1), key=values.__getitem__)
-    low, high = shares[max(best - 1, 0)], shares[min(best + 1, parts)]
-    seen = values[best]
-    for _ in range(24):
-        left, right = low + (high - low) * _CUT, high - (high - low) * _CUT
-        first, second = total(left), total(right)
-        seen = min(seen, first, second)
-        low, high = (low, right) if first <= second else (left, high)
-    return min(seen, 1.0)
-
-
-def shuffled_epsilon_closed_form(*, epsilon: object, population: int, delta: object) -> float:
-    """Return the closed-form bound of Feldman, McMillan and Talwar, rounded up.
-
-    It needs epsilon <= log(n / (16 log(2 / delta))); ``Shuffle`` is tighter and has no condition.
-
-    >>> shuffled_epsilon_closed_form(epsilon=1, population=1000, delta=1e-6)
-    0.5662014894828012
-    """
-    local, chance = checked_epsilon(epsilon), checked_delta(delta)
-    people = checked_count(population, name="population", low=2)
-    grown = exp(min(local, _FAR))  # beyond, the condition fails
-    if chance == 0 or grown.high * 16 * log(2 / chance).high > people:
-        raise OutOfRange(
-            what="the closed form does not cover this epsilon, population and delta.",
-            why="it is proved only for epsilon <= log(n / (16 log(2 / delta))).",
-            do="use Shuffle(epsilon=..., population=...), which has no such condition.",
-        )
-    root = sqrt(grown.high * log(4 / chance).high / people).high
-    factor = (grown.high - 1) / (grown.low + 1)
-    return float_up(log(1 + factor * (8 * root + 8 * grown.high / people)).high)

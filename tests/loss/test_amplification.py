@@ -3,15 +3,13 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP
+from discreet.loss import Approximate, GaussianDP, Pure
 from tests.loss.formulas import (
-    inner_ratio,
     poisson_epsilon,
     poisson_profile,
     poisson_replace_profile,
-    sampled_gaussian_renyi,
 )
-from tests.loss.oracles import coin, hockey_stick, product_law, real
+from tests.loss.oracles import coin, hockey_stick, product_law
 
 
 def curve(loss):
@@ -45,14 +43,6 @@ def exact_replaced(rate, epsilon):
 
     start = mpmath.findroot(gap, 1)
     return tail(start, 1) - mpmath.exp(epsilon) * tail(start, -1)
-
-
-def test_the_golden_value_of_the_sampled_gaussian_by_orders():
-    orders = range(2, 64)
-    values = [Fraction(sampled_gaussian_renyi(mu=1, rate="0.01", order=a)) for a in orders]
-    loss = RenyiDP(orders=list(orders), values=values).power(1000)
-    assert loss.epsilon(delta=1e-5) == pytest.approx(2.10137, abs=1e-2)  # whole orders only
-    assert loss.epsilon(delta=1e-5) >= 1.82824
 
 
 def test_golden_values_of_the_two_directions():
@@ -142,8 +132,3 @@ def test_fixed_size_samples_of_a_gaussian():
     assert hundred.width <= 1e-4 * hundred.high
     removed = GaussianDP(mu=1).sampled(rate="0.1").power(100)
     assert removed.epsilon(delta=1e-6) < hundred.low  # both branches count here
-
-
-def test_the_inner_ratio():
-    assert inner_ratio(Fraction(1), Fraction(1, 3)) == 1
-    assert real(inner_ratio(Fraction(2), Fraction(1, 2))) == 3

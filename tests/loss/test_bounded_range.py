@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from discreet.loss.composition import Composition, FinitePart
+from discreet.loss.composition import Composition, Product
 from discreet.loss.pure_pairs import BoundedRangePair, LaplacePair, ResponsePair
 from discreet.mechanisms import Exponential
 
@@ -111,9 +111,9 @@ def test_moments_are_those_of_the_density():
 
 @pytest.mark.parametrize(("e", "count"), [("1", 2), ("1", 10), ("0.1", 40), ("7/3", 5)])
 def test_contour_and_lattice_overlap(e, count):
-    part = FinitePart(((BoundedRangePair(F(e)), count),), None)
+    part = Product(((BoundedRangePair(F(e)), count),), None)
     for delta in (1e-2, 1e-6):
-        line = part.epsilon(delta)
+        line = part.epsilon(F(delta))
         lattice = part._lattice().epsilon(delta, count * float(F(e)), line.high)
         assert lattice is not None
         assert lattice.overlaps(line)

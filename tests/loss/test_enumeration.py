@@ -15,12 +15,11 @@ import discreet as dp
 from discreet.accounting import Leaf, Parallel, Repeat, Sampled, Sequential, account
 from discreet.loss import GaussianDP, Profile, Pure, RenyiDP, ZeroConcentrated
 from discreet.loss.composition import Composition
-from discreet.loss.finite import Enumeration, FinitePair, enumeration, listed_product, sampled_list
+from discreet.loss.finite import Enumeration, FinitePair, enumeration, listed_product
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.lattice import LatticeSearch
 from discreet.loss.moments import MomentBound, RenyiCurve, moment_deltas
-from discreet.loss.pair import LossList
-from discreet.loss.poisson_sampling import Direction, SampledPair
+from discreet.loss.poisson_sampling import Direction, SampledPair, sampled_list
 from discreet.loss.polygon import RenyiPart
 from discreet.loss.pure_pairs import (
     BoundedRangePair,
@@ -119,7 +118,7 @@ def test_samples_of_finite_laws(found, rate, eps):
     ratio = F(math.exp(eps))
     for direction, ends in ((Direction.REMOVE, (mix, q)), (Direction.ADD, (q, mix))):
         pair = SampledPair(Composition(((FinitePair(p, q), 1),)), rate, direction)
-        if pair.listed() is None:  # no common outcome
+        if pair.atoms() is None or not len(pair.atoms().mass):  # no common outcome
             continue
         high = Composition(((pair, 1),)).delta(eps)
         value = float(profile(*ends, ratio))
@@ -178,17 +177,14 @@ def test_beside_a_bounded_range(e):
 def twin(**changes):
     """The same product from lists of which one statement is false."""
     first, second = (listed_product((each,)) for each in PRODUCTS[1])
-    return Enumeration.of_lists(dataclasses.replace(first, **changes), second)
+    return Enumeration(dataclasses.replace(first, grain=None, **changes).times(second))
 
 
 def test_a_list_without_its_smallest_masses_is_caught():
     first = listed_product((PRODUCTS[1][0],))
-    thin = dataclasses.replace(first, losses=first.losses[:-1], mass=first.mass[:-1], grain=None)
-    second = listed_product((PRODUCTS[1][1],))
-    broken = Enumeration.of_lists(thin, second)
-    assert broken.upper(1.6) < exact(PRODUCTS[1], 1.6)
-    honest = dataclasses.replace(thin, missing=float(first.mass[-1]))
-    assert Enumeration.of_lists(honest, second).upper(1.6) >= exact(PRODUCTS[1], 1.6)
+    thin = {"losses": first.losses[:-1], "mass": first.mass[:-1]}
+    assert twin(**thin).upper(1.6) < exact(PRODUCTS[1], 1.6)
+    assert twin(**thin, missing=float(first.mass[-1])).upper(1.6) >= exact(PRODUCTS[1], 1.6)
 
 
 @pytest.mark.parametrize("moved", [-1e-9, 1e-9])
@@ -211,14 +207,13 @@ def test_wrong_masses_are_caught_unless_the_error_says_so(factor):
 
 def test_a_sample_that_forgets_what_the_first_law_never_shows_is_caught():
     p, q, rate = (F(1), F(0)), (F(1, 2), F(1, 2)), F(1, 4)
-    forward, backward = (FinitePair(*each).listed() for each in ((p, q), (q, p)))
+    forward, backward = (FinitePair(*each).atoms() for each in ((p, q), (q, p)))
     value = float(profile(q, mixed((1 - rate, rate), (q, p)), F(1)))
     right = sampled_list(rate, None, backward, Bracket(0.5, 0.5))
     wrong = sampled_list(rate, None, backward, Bracket(0.0, 0.0))
-    nothing = LossList(np.zeros(1), np.ones(1), 0.0)
     assert forward.mass.tolist() == [1.0]
-    assert Enumeration.of_lists(nothing, right).upper(0.0) >= value > 0.1
-    assert Enumeration.of_lists(nothing, wrong).upper(0.0) < value
+    assert right.upper(0.0) >= value > 0.1
+    assert wrong.upper(0.0) < value
 
 
 # Curves

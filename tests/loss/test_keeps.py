@@ -63,13 +63,13 @@ PAIRS = st.one_of(
 )
 def test_the_rough_bound_is_above_the_profile(pairs, epsilon, enough):
     composition = Composition(tuple(pairs))
-    rough = composition._account._rough(epsilon, enough)
+    rough = composition._rough(epsilon, enough)
     assert rough >= composition.delta(epsilon).low
     for variance in (7, 12, 30):  # narrow noise on integers is no continuous noise
         single = Composition(((DiscreteGaussianPair(Fraction(variance), 1), 1),))
         grid = [step / 16 / variance for step in range(1, 40)]
         assert all(
-            single._account._rough(eps, 0.5) >= single.delta(eps).low
+            single._rough(eps, 0.5) >= single.delta(eps).low
             for eps in (grid if enough < 1e-6 else grid[::8])
         )
 
@@ -77,8 +77,8 @@ def test_the_rough_bound_is_above_the_profile(pairs, epsilon, enough):
 def test_without_a_gaussian_above_all_pairs_it_says_nothing():
     mixed = Composition(((LaplacePair(Fraction(1)), 1), (GaussianPair(Fraction(1)), 1)))
     narrow = Composition(((DiscreteGaussianPair(Fraction(1), 1), 1),))
-    assert math.isinf(mixed._account._rough(1.0, 1e-6))
-    assert math.isinf(narrow._account._rough(1.0, 1e-6))
+    assert math.isinf(mixed._rough(1.0, 1e-6))
+    assert math.isinf(narrow._rough(1.0, 1e-6))
 
 
 def test_a_smaller_leak_takes_more_noise_away():

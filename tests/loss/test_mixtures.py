@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import WrongKind
 from discreet.loss import Composition, GaussianDP, Pure
 from discreet.loss.amplification import poisson_replaced, routed, sampled_group
 from discreet.loss.gaussian import GaussianPair
@@ -186,11 +185,6 @@ def test_a_group_that_is_nearly_always_sampled_loses_what_it_loses_unsampled():
         high = group.delta(eps).high
         assert high == pytest.approx(response(4).delta(eps).high, rel=1e-9)
         assert group.reverse().delta(eps).high == pytest.approx(high, rel=1e-9)
-
-
-def test_an_empty_group_is_refused():
-    with pytest.raises(WrongKind):
-        sampled_group([], "0.1")
 
 
 # --- a record replaced in a sample ----------------------------------------------------------------

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import OutOfRange
 from discreet.loss.notions import optimal_delta, response_delta
 from tests.loss.oracles import coin, hockey_stick, mpmath, product_law, real, response
 
@@ -63,9 +62,3 @@ def test_golden_values_of_small_compositions():
 def test_the_golden_optimum_of_a_hundred_promises():
     at = optimal_delta([("0.1", 0)], target="4.306791372517", times=100)
     assert at.nearest() == pytest.approx(1e-5, rel=1e-9)
-
-
-def test_too_many_sums_are_refused():
-    many = [(Fraction(1, prime), 0) for prime in (*range(2, 23), *range(101, 110))]
-    with pytest.raises(OutOfRange):
-        optimal_delta(many, target=1)

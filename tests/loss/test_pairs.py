@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from discreet.errors import OutOfRange
 from discreet.loss.composition import Composition
 from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
@@ -165,17 +164,6 @@ def test_moments_bound_those_of_a_law_from_below(pair):
         if pair.infinity().low:
             assert math.isinf(pair.log_moment(t))
     assert pair.group(1) in {pair, None}
-
-
-def test_what_is_no_pair_is_refused():
-    for make in (
-        lambda: FinitePair((HALF,), (HALF,)),
-        lambda: DiscreteLaplacePair(Fraction(1), 0),
-        lambda: DiscreteGaussianPair(Fraction(0), 1),
-        lambda: sampled(2, Direction.ADD),
-    ):
-        with pytest.raises(OutOfRange):
-            make()
 
 
 def test_disjoint_laws_lose_everything():

@@ -3,7 +3,6 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.errors import OutOfRange
 from discreet.loss.moments import RenyiCurve
 
 ORDERS = tuple(map(Fraction, (2, 4, 8)))
@@ -27,17 +26,3 @@ def test_curves_add_up_at_common_orders():
     assert CURVE.limit == 8
     short = RenyiCurve(orders=(Fraction(3),), values=(Fraction(1),))
     assert (CURVE + short).limit == 3
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"orders": (Fraction(1),), "values": (Fraction(1),)},
-        {"orders": (Fraction(3), Fraction(2)), "values": (Fraction(1), Fraction(1))},
-        {"orders": (Fraction(3),), "values": ()},
-        {"rho": Fraction(-1)},
-    ],
-)
-def test_what_is_no_curve_is_refused(wrong):
-    with pytest.raises(OutOfRange):
-        RenyiCurve(**wrong)

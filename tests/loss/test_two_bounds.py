@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import ZeroConcentrated
-from discreet.loss.composition import Composition, ProductProfile
+from discreet.loss.composition import Composition, Product
 from discreet.loss.dominance import dominates
 from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
@@ -35,7 +35,7 @@ def runs(epsilon, count):
 
 
 def pairs_only(composition):
-    return ProductProfile(composition.pairs, composition.renyi)
+    return Product(composition.pairs, composition.renyi)
 
 
 def curves_only(*runs_of, renyi=0):
@@ -231,7 +231,7 @@ def test_equal_compositions_are_equal_and_nothing_is_worked_out_by_adding():
     assert one.reverse() == one
     both = one.compose(two)
     assert both == runs("0.1", 4)
-    assert both._account._whole is None
+    assert not both._products
 
 
 @pytest.mark.theorem("poisson-sampling")

@@ -26,12 +26,6 @@ def test_what_is_infinite_on_the_right_is_left_alone():
     assert -3.1 < edge <= -3
 
 
-def test_few_points_are_tried():
-    tried = []
-    minimizer(lambda x: tried.append(x) or (x - 1) ** 2 + (x - 1) ** 4, -9.0, 16.0)
-    assert len(tried) < 30
-
-
 @pytest.mark.theorem("renyi-to-approximate")
 @given(rho=st.floats(1e-6, 1e3), eps=st.floats(1e-4, 1e4), delta=st.floats(1e-250, 0.5))
 def test_no_order_of_a_fine_grid_is_better(rho, eps, delta):
@@ -41,13 +35,3 @@ def test_no_order_of_a_fine_grid_is_better(rho, eps, delta):
     assert math.log(max(bound.delta(eps), 5e-324)) <= max(best, -744.0) + 1e-9
     needs = [(rho * t * (t + 1) + log_constant(t) - math.log(delta)) / t for t in orders]
     assert bound.epsilon(delta) <= max(0.0, min(needs)) * (1 + 1e-9) + 1e-12
-
-
-def test_orders_are_remembered():
-    tried = []
-    bound = MomentBound(lambda t: tried.append(t) or t * (t + 1))
-    first = bound.order_at(3.0), bound.order_for(1e-6)
-    known = len(tried)
-    assert (bound.order_at(3.0), bound.order_for(1e-6)) == first
-    assert len(tried) == known
-    assert bound.order_at(1e-6) != first[1]

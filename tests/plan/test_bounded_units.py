@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 
-from discreet.engines.sql.relations import relation as printed
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding import bounded_units
 from discreet.plan.binding.binder import Binder
@@ -175,16 +174,6 @@ def test_texts_that_windows_make_are_counted():
     (node,) = (each for each in descend(bound(text).relation) if isinstance(each, BoundedUnits))
     assert len(node.texts) == 2
     assert node.texts[0] == Column("t")
-
-
-def test_the_statement_reads_as_planned():
-    (node,) = (each for each in descend(bound(PLAIN[0]).relation) if isinstance(each, BoundedUnits))
-    assert printed(node, lambda scan: f"FROM {scan.table}") == (
-        'WITH "rows of units 0" AS MATERIALIZED (FROM visits) SELECT own.* FROM "rows of units 0" '
-        'AS own ANTI JOIN (SELECT "p" FROM "rows of units 0" GROUP BY "p" HAVING count(*) > '
-        '16777216 OR coalesce(sum(strlen("t")), 0) > 134217728) AS large ON own."p" = large."p" '
-        'WHERE own."p" IS NOT NULL'
-    )
 
 
 def test_another_bound_is_another_question(monkeypatch):

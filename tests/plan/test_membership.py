@@ -20,8 +20,9 @@ from discreet.accounting.values import (
     one_of,
 )
 from discreet.engines.connection import Connection
+from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
-from discreet.engines.sql.expressions import expression
+from discreet.engines.expressions import Expressions
 from discreet.plan.binding.value_sets import membership
 from discreet.query.expression_text import said
 from discreet.query.expression_types import typed
@@ -85,8 +86,10 @@ def test_duckdb_lets_the_same_values_through():
         scan = Scan("t", ((name, kind), ("place", Type.INTEGER)))
         connection = Connection({"t": table}, Performance(threads=1))
         for each in sets(kind)[::3]:
-            where = expression(membership(name, kind, each), {name: kind}, Type.BOOLEAN)
-            found = connection.fetch(f"SELECT place FROM ({connection.scan(scan)}) WHERE {where}")  # noqa: S608
+            inside = membership(name, kind, each)
+            where = DUCKDB.printed(Expressions(DUCKDB, {name: kind}).node(inside, Type.BOOLEAN))
+            rows = DUCKDB.printed(connection.scan(scan))
+            found = connection.fetch(f"SELECT place FROM ({rows}) WHERE {where}")  # noqa: S608
             expected = [at for at, value in enumerate(held) if belongs(read(value, kind), each)]
             assert sorted(found.column("place").to_pylist()) == expected, each
         connection.close()

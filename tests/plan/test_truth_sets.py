@@ -11,8 +11,9 @@ import discreet.plan.binding.truth_sets as truth
 from discreet.accounting import Box
 from discreet.accounting.values import nothing
 from discreet.engines.connection import Connection
+from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
-from discreet.engines.sql.expressions import expression
+from discreet.engines.expressions import Expressions
 from discreet.errors import DiscreetError
 from discreet.plan.binding.value_facts import Facts
 from discreet.query.expression_types import check_condition
@@ -212,9 +213,10 @@ def test_duckdb_says_the_same():
         condition = drawn(chance, LARGE if kind is None else LEAVES[kind], 3)
         if not check(condition, rows):
             continue
-        printed = expression(condition, TYPES, Type.BOOLEAN)
+        printed = DUCKDB.printed(Expressions(DUCKDB, TYPES).node(condition, Type.BOOLEAN))
+        rows_of = DUCKDB.printed(connection.scan(scan))
         found = connection.fetch(
-            f"SELECT place, {printed} AS outcome FROM ({connection.scan(scan)}) ORDER BY place"  # noqa: S608
+            f"SELECT place, {printed} AS outcome FROM ({rows_of}) ORDER BY place"  # noqa: S608
         )
         regions = truth.truth_sets(condition, FACTS)
         for row, outcome in zip(rows, found.column("outcome").to_pylist(), strict=True):

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from discreet.engines.sql.expressions import printed
+from discreet.engines.duckdb_dialect import DUCKDB
+from discreet.engines.expressions import Expressions
 from discreet.errors import QuestionError, UnknownName, UnsupportedSQL, WrongType
 from discreet.plan.binding.value_facts import Facts, facts_of
 from discreet.query import (
@@ -268,5 +269,5 @@ def test_each_node_is_typed_once_whoever_asks(monkeypatch, depth):
     assert len(counted) == depth + 1
     facts_of(deep, {"i": Facts(type=Type.INTEGER)})
     assert len(counted) == 2 * (depth + 1)
-    printed(deep, ColumnTypes(COLUMNS))
+    Expressions(DUCKDB, ColumnTypes(COLUMNS)).node(deep)
     assert len(counted) == 3 * (depth + 1)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from discreet.engines.hash_order import Value
-from discreet.engines.sql.ranges import kind_of, shared
+from discreet.engines.ranges import kind_of, shared
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.types import Type

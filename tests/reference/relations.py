@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
 from discreet.engines.hash_order import Value
-from discreet.engines.sql.aggregates import without_windows
+from discreet.engines.relations import without_windows
 from discreet.query.expression_types import ColumnTypes
 from discreet.query.expressions import Expression, Window
 from discreet.query.relation_columns import columns

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from discreet.engines.hash_order import Value
-from discreet.engines.sql.aggregates import tie_breaker
+from discreet.engines.relations import tie_breaker
 from discreet.query.expressions import Aggregate, Literal, Order, Window
 from discreet.query.types import Type
 from tests.reference.casts import finite, fitting

@@ -33,7 +33,6 @@ def test_a_large_price_is_refused_until_it_is_confirmed(clinic, tmp_path, price)
         for ask in (
             lambda: session.ask(COUNT, **price),
             lambda: session.ask(session.plan(COUNT, **price)),
-            lambda: session.write(COUNT, tmp_path / "out", **price),
             lambda: session.table("visits").count(name="n").ask(**price),
         ):
             with pytest.raises(NotAllowed, match="confirm"):

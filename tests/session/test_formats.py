@@ -15,7 +15,6 @@ from discreet.errors import WrongKind
 from discreet.plan.plan import request_document
 from discreet.plan.policy.policy import read_policy
 from discreet.release.release import Release
-from discreet.session.files.manifest import Manifest
 from discreet.session.two_stages import read_stages
 from tests.session.clinic import visits
 
@@ -57,16 +56,6 @@ def files():
         yield "plan.json", text(document(plan)).encode()
         yield "release.json", session.ask(plan).written()
         yield "release_with_bounds.json", session.ledger.find(found.digest).answer
-        manifest = {
-            "answer": "in files",
-            "columns": [["ward", "string"], ["n", "int64"]],
-            "confidence": "19/20",
-            "files": [["answer-0.parquet", 3, "0" * 64]],
-            "folder": "/answers/wards",
-            "format": 1,
-            "plan": plan.digest,
-        }
-        yield "manifest.json", json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode()
 
 
 def test_a_policy_is_written_as_it_was_read():
@@ -99,12 +88,6 @@ def test_a_release_with_bounds_is_written_as_it_was_read():
     assert [[b.about, str(b.low), str(b.high), b.seen] for b in release.plan.found] == json.loads(
         stored
     )["bounds"]
-
-
-def test_a_manifest_is_written_as_it_was_read():
-    stored = (FILES / "manifest.json").read_bytes()
-    plan = json.loads((FILES / "plan.json").read_bytes())["digest"]
-    assert Manifest.read(stored, plan=plan).written() == stored
 
 
 def test_another_version_is_refused():

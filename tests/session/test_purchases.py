@@ -103,15 +103,6 @@ def test_limits_on_record_are_planned_with(clinic):
         assert kinds(session) == before
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_limits_are_bought(clinic, tmp_path):
-    (tmp_path / "taken").mkdir()
-    (tmp_path / "taken" / "file").touch()
-    with clinic() as session:
-        with pytest.raises(DiscreetError):
-            session.write(COUNT, tmp_path / "taken", epsilon=1, **limits(1))
-        assert "charge" not in kinds(session)
-
-
 def test_what_is_confirmed_or_named_is_bought(clinic):
     with clinic() as session:
         session.ask(WARDS, epsilon=12, confirm=True, **limits(12), **share(12))

@@ -70,6 +70,20 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):  # noqa: PLR
         page.wait_for_selector("[aria-label='The answer as a table']")
         assert "±" in page.inner_text("table")
         guide(page, "answer")
+        assert page.locator("p.fine").count() == 1
+        assert page.locator("main .card p.soft:visible").count() <= 6  # the rest on request
+        page.goto("/data/clinic/query")
+        page.fill("#sql", "SELECT cost, COUNT(*) AS n FROM visits GROUP BY cost")
+        page.fill("#amount", "0.01")
+        page.click("[data-key=dry]")  # the first step
+        page.wait_for_selector("#plan-title")
+        assert "hardly any group would be shown" in page.inner_text("#work")
+        page.wait_for_selector("#dummy-title")
+        page.check("[name=confirm]")
+        page.click("[data-key=ask]")
+        page.wait_for_selector("text=The answer is empty")
+        assert page.locator("p.fine").count() == 0
+        assert page.locator("#more").count() == 0
         page.goto("/data/clinic/query")
         page.fill("#sql", "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward")
         page.fill("#amount", "2")

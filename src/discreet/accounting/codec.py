@@ -57,7 +57,6 @@ _HOMES: Final = {
     "loss.notions": "ContinuousLaplace",
     "loss.poisson_sampling": "SampledPair",
     "loss.pure_pairs": "BoundedRangePair ResponsePair LaplacePair DiscreteLaplacePair",
-    "loss.shuffle": "ShuffledShape",
     "mechanisms": "Laplace Gaussian Exponential OptimalKeys NoisyKeys RandomizedResponse "
     "FiniteMechanism AboveThreshold Sparse NumericSparse",
     "noise.grid": "DyadicGrid",
@@ -276,8 +275,8 @@ def _fits(of: type, wanted: Any) -> bool:
     wanted = typing.get_origin(wanted) or wanted
     if wanted is _Unknown or wanted is types.NoneType:
         return wanted is _Unknown
-    if getattr(wanted, "_is_protocol", False):  # a pair, or a shape, of whichever class
-        return of.__name__.endswith(wanted.__name__)
+    if getattr(wanted, "_is_protocol", False):  # a shape, of whichever class
+        return of.__name__.endswith(wanted.__name__) or hasattr(of, "half_profile")
     return issubclass(of, wanted)
 
 

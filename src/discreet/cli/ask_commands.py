@@ -17,7 +17,7 @@ from rich.console import Console
 from discreet import service
 from discreet.accounting import Left
 from discreet.cli import options
-from discreet.cli.exit_codes import errors_reported, tell, write_document
+from discreet.cli.exit_codes import errors_reported, tell, write_document, write_result
 from discreet.cli.opened import Waiting, open_inputs
 from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
@@ -59,6 +59,7 @@ def plan(  # noqa: PLR0913  the options of a question
     max_groups: options.GroupsOption = None,
     limits_epsilon: options.LimitsOption = None,
     dialect: options.DialectOption = None,
+    sql: options.SqlOption = False,
     verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -74,6 +75,10 @@ def plan(  # noqa: PLR0913  the options of a question
         else:
             project.named_ledger()
         with open_inputs(project, account, analyst) as session:
+            if sql:
+                statements = session.plan(text, **price).sql()
+                write_result("sql", {"sql": statements}, statements, as_json=as_json)
+                return
             _show_plan(session, text, price, as_json=as_json, verbose=verbose)
 
 

@@ -157,6 +157,7 @@ TokenOption = Annotated[
     typer.Option("--token", envvar="DISCREET_TOKEN", help="Shows a server who asks."),
 ]
 VerboseOption = Annotated[bool, typer.Option("--verbose", help="Say everything about it.")]
+SqlOption = Annotated[bool, typer.Option("--sql", help="Print the SQL that the engine will run.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 
 

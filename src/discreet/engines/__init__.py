@@ -14,7 +14,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.database import Database
 
 if TYPE_CHECKING:  # another engine is loaded when first used
-    from discreet.engines.spark.engine import Spark
+    from discreet.engines.spark import Spark
 
 __all__, __getattr__, __dir__ = open_door(
     __name__,

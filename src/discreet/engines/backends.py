@@ -56,8 +56,11 @@ _CLOSED: Final = FeatureSupport(
     NEVER, "a table is read only in ways that no row of it can disturb."
 )
 _READ: Final = FeatureSupport(NEVER, "a value is read only in ways that cannot fail.")
-_APART: Final = FeatureSupport(
-    NOTIMPL, "each task sees some of the groups only, and totals stay in it."
+_ELSEWHERE: Final = FeatureSupport(
+    NOTIMPL, "private rows are bounded where they are, and do not leave for another engine."
+)
+_ALONG: Final = FeatureSupport(
+    NOTIMPL, "a public table from elsewhere goes along with every question."
 )
 _OPTIONS: Final = FeatureSupport(NOTIMPL, "what makes an engine faster is different for each.")
 _SESSION: Final = {"reference": _CLOSED}  # lists of rows are nothing that a session opens
@@ -67,13 +70,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
         "public tables from elsewhere": _SESSION,
         "private tables from elsewhere": {
             **_SESSION,
-            "Spark": FeatureSupport(
-                NOTIMPL, "rows of a person are brought together by Spark, from all private tables."
-            ),
+            "Spark": _ELSEWHERE,
+            "PostgreSQL": _ELSEWHERE,
         },
         "public tables of more than 64 MiB": {
             **_SESSION,
-            "Spark": FeatureSupport(NOTIMPL, "a public table goes along with every task."),
+            "Spark": _ALONG,
+            "PostgreSQL": _ALONG,
         },
         "views": {**_SESSION, "DuckDB": _CLOSED, "PostgreSQL": _CLOSED},
         "streams": dict.fromkeys(ENGINES, _CLOSED),
@@ -83,9 +86,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
     "Whose rows they are": {
         "row units": _EVERYWHERE,
         "units of several columns": _EVERYWHERE,
-        "units named by floats": {
-            "Spark": FeatureSupport(NOTIMPL, "the rows of a unit could not be brought together.")
-        },
+        "units named by floats": _EVERYWHERE,
         "linked tables": _EVERYWHERE,
     },
     "What is measured": dict.fromkeys(
@@ -112,12 +113,6 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
     ),
     "How it is answered": {
         "estimated bounds": _SESSION,
-        "answers in files": _SESSION,
-        "answers in files: quantiles and distinct values of private groups": {
-            **_SESSION,
-            "Spark": _APART,
-        },
-        "answers in files: an order or a limit of private groups": {**_SESSION, "Spark": _APART},
         "progress": dict.fromkeys(("DuckDB", "PostgreSQL", "reference"), _OPTIONS),
         "interrupting": _SESSION,
     },

@@ -5,12 +5,13 @@ Trust: kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, final
 from weakref import finalize
 
 import duckdb
 import pyarrow as pa
+from sqlglot import exp
 
 from discreet.engines.engine import Columns, Performance
 from discreet.engines.execution import run_sanitized
@@ -24,11 +25,17 @@ from discreet.engines.sources.database import DatabaseTable, collated
 from discreet.engines.sources.files import CsvFiles, ParquetFiles, pattern
 from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.open_source import open_source
-from discreet.engines.sources.plain_columns import plain_columns
 from discreet.engines.sources.source import TableSource, check_names, unreadable
+from discreet.engines.sources.source import quoted_name as name
+from discreet.engines.sources.source import quoted_text as text
+from discreet.engines.sources.stored_columns import (
+    UUID_TEXT,
+    TableView,
+    base_type,
+    print_scan,
+    stored_form,
+)
 from discreet.engines.spilling import SpillFolder
-from discreet.engines.sql.casts import UUID_TEXT, TableView, base_type, print_scan, stored_form
-from discreet.engines.sql.fragments import name, text
 from discreet.query.relations import Scan, folded
 from discreet.requests.table_schema import Schema, StoredColumn
 
@@ -46,7 +53,6 @@ SETTINGS: Final[Mapping[str, Any]] = {
 _NONE: Final[Mapping[str, pa.Table]] = {}
 _ALL_ROWS: Final = 2**63 - 1
 _CHUNK: Final = 10**6
-_ESTIMATES: Final = 256
 
 
 @final
@@ -56,7 +62,6 @@ class Connection:
     __slots__ = (
         "__weakref__",
         "_connection",
-        "_estimates",
         "_native",
         "_slow",
         "_sources",
@@ -83,7 +88,6 @@ class Connection:
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
         self._unpruned: dict[str, str] = {}
-        self._estimates: dict[str, pa.Table] = {}
         self._native: dict[str, dict[str, str]] = {}
         try:
             self._view(sources)
@@ -127,9 +131,7 @@ class Connection:
 
     def _described(self, source: TableSource, alias: str, view: str) -> dict[str, str]:
         sql = source.attach(self._connection, alias)
-        self._connection.execute(
-            f"CREATE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608 (quoted names)
-        )
+        self._connection.execute(f"CREATE TEMP VIEW {name(view)} AS SELECT * FROM {sql}")  # noqa: S608 (quoted names)
         self._unpruned[view] = f"{sql} LIMIT {_ALL_ROWS}"
         described = self._connection.execute(f"DESCRIBE {name(view)}").fetchall()
         if not described:
@@ -192,13 +194,9 @@ class Connection:
         self._connection.execute(f"SET allowed_paths = [{listed}]")
         self._connection.execute("SET enable_external_access = false;SET lock_configuration = true")
 
-    def scan(self, scan: Scan) -> str:
-        """Print how a table is read: its columns as values of our types."""
+    def scan(self, scan: Scan) -> exp.Select:
+        """Return how a table is read: its columns as values of our types."""
         return print_scan(scan, self._table_view(scan))
-
-    def open_scan(self, scan: Scan) -> str:
-        """Print how a table is read, with floats as they are, finite or not."""
-        return print_scan(scan, self._table_view(scan), open_floats=True)
 
     def _table_view(self, scan: Scan) -> TableView | None:
         native = self._native.get(folded(scan.table))
@@ -229,28 +227,6 @@ class Connection:
             for alias in tables:
                 self._connection.unregister(alias.strip('"'))
 
-    def plain(self, scan: Scan, columns: Sequence[str]) -> list[pa.ChunkedArray] | None:
-        """Return columns of a small table without a statement, floats as they are; None if not."""
-        native, source = self._native.get(folded(scan.table)), self._sources.get(folded(scan.table))
-        if native is None or source is None:
-            return None
-        own = {folded(column): (column, kind) for column, kind in native.items()}
-        types = dict(scan.columns)
-        return plain_columns(source, [(*own[folded(each)], types[each]) for each in columns])
-
-    def estimate(self, statement: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Run a statement on which only the speed of others depends, once for all that ask it.
-
-        Sources do not change while they are open; tables in memory may, and are read each time.
-        """
-        if tables:
-            return self.fetch(statement, tables)
-        if statement not in self._estimates:
-            if len(self._estimates) >= _ESTIMATES:
-                self._estimates.clear()
-            self._estimates[statement] = self.fetch(statement)
-        return self._estimates[statement]
-
     def _read(self, statement: str, chunk: int) -> pa.Table:
         """Run a statement; if it fails, run it once more on cells alone.
 
@@ -275,14 +251,6 @@ class Connection:
             self._connection.execute(
                 f"CREATE OR REPLACE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608
             )
-
-    def size(self, scan: Scan) -> int | None:
-        """Return the number of rows of a table, or None if these would have to be read for it."""
-        view = self._views[folded(scan.table)]
-        if view in self._slow:
-            return None
-        found = self._connection.sql(f"SELECT count(*) AS n FROM {name(view)}")  # noqa: S608
-        return int(found.fetchall()[0][0])
 
     def cell_counts(self, table: str) -> dict[str, int]:
         """Count the cells of each column that are not NULL as they are stored; for the owner."""

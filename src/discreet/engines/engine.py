@@ -5,16 +5,13 @@ Trust: kernel.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol, Self, final, runtime_checkable
+from typing import Protocol, Self, final, runtime_checkable
 
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity
-from discreet.errors import WrongKind
-from discreet.exact import whole
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
@@ -105,36 +102,16 @@ class Performance:
 Progress = Callable[[float], None]
 """Receives the share of a job that is done, from 0 to 1; a question may take several jobs."""
 
-_MOST_TASKS: Final = 2**16
-_MEMORY: Final = re.compile(r"[1-9][0-9]{0,9}(KB|MB|GB|TB)")
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkPerformance:
     """What changes how fast an answer comes, and never the answer.
 
-    ``tasks`` is how many tasks share the units; Spark decides unless it is given.  ``memory`` is
-    what DuckDB may use in one task before it goes to disk.  ``rows`` is how many rows a task looks
-    at together, where each is a unit.  ``progress`` receives the progress of a job.
+    ``progress`` receives the progress of a job.
 
-    >>> SparkPerformance(tasks=16).memory
-    '2GB'
+    >>> SparkPerformance().progress is None
+    True
     """
 
-    tasks: int | None = None
-    memory: str = "2GB"
-    rows: int = 2**20
     progress: Progress | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that mean nothing."""
-        if self.tasks is not None:
-            whole(self.tasks, name="tasks", low=1, high=_MOST_TASKS)
-        whole(self.rows, name="rows", low=1)
-        if not _MEMORY.fullmatch(self.memory):
-            raise WrongKind(
-                what="memory is not an amount of bytes.",
-                why="tasks would fail once data is read.",
-                do="give memory='2GB', say.",
-            )

@@ -13,7 +13,6 @@ act on each group by itself, and bring no two multisets of rows further apart.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -42,13 +41,10 @@ def rows_question(relation: Relation, names: tuple[str, ...]) -> Question:
 
 
 def rows_request(rows: ProgramRows) -> EngineRequest:
-    """Ask how often each combination of values occurs, once for all programs on these rows.
-
-    Groups may come in parts, in any order: whoever adds them up needs none.
-    """
+    """Ask how often each combination of values occurs, once for all programs on these rows."""
     known = _KNOWN.get(rows)
     if known is None:
-        known = _KNOWN[rows] = replace(_request(rows), in_parts=True)
+        known = _KNOWN[rows] = _request(rows)
     return known
 
 

@@ -19,14 +19,11 @@ from numpy.typing import NDArray
 
 from discreet.exact import Interval, freeze, whole
 from discreet.local.randomizer import (
-    Bytes,
     FrequencyOracle,
+    IntegerReports,
     Reports,
     checked_codes,
-    checked_rows,
-    integer_rows,
     local_epsilon,
-    row_integers,
     value_count,
 )
 from discreet.mechanisms.mechanism import Number
@@ -40,7 +37,7 @@ _CHUNK: Final = 1 << 16  # people whose words stay in the cache
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Direct(FrequencyOracle):
+class Direct(IntegerReports, FrequencyOracle):
     """Report the value with chance e^epsilon / (e^epsilon + k - 1), else another one, evenly.
 
     >>> round(Direct(epsilon=1, values=10).variance().nearest(), 4)
@@ -59,9 +56,9 @@ class Direct(FrequencyOracle):
         freeze(self, epsilon=local_epsilon(epsilon), values=value_count(values, high=_MOST))
 
     @property
-    def bits(self) -> int:
-        """Return how many bits name a value."""
-        return (self.values - 1).bit_length()
+    def outcomes(self) -> int:
+        """Return the number of values."""
+        return self.values
 
     def exact_chances(self) -> tuple[Fraction, Fraction]:
         """Return the chances of the true value and of one other."""
@@ -86,25 +83,6 @@ class Direct(FrequencyOracle):
         kept, lied = self.chances()
         return {code: kept if code == truth else lied for code in range(self.values)}
 
-    @property
-    def raised(self) -> int:
-        """Return 1: a report is one of the things that are counted."""
-        return 1
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count the reports of each code."""
-        return np.bincount(reports, minlength=self.values).astype(np.int64, copy=False)
-
     def supports(self, tally: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the counters themselves."""
         return tally.copy()
-
-    def pack(self, reports: Reports) -> Bytes:
-        """Write each code in bytes, the lowest first."""
-        return integer_rows(reports, self.report_bytes)
-
-    def unpack(self, rows: Bytes) -> tuple[Reports, NDArray[np.bool_]]:
-        """Read codes; those outside the domain are not valid."""
-        codes = row_integers(checked_rows(rows, self.report_bytes), word_type(self.bits))
-        valid = codes < self.values
-        return codes[valid], valid

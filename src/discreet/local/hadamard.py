@@ -40,14 +40,11 @@ from numpy.typing import NDArray
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, freeze, whole
 from discreet.local.randomizer import (
-    Bytes,
     FrequencyOracle,
+    IntegerReports,
     Reports,
     checked_codes,
-    checked_rows,
-    integer_rows,
     local_epsilon,
-    row_integers,
     value_count,
 )
 from discreet.mechanisms.mechanism import Number
@@ -61,7 +58,7 @@ _CHUNK: Final = 1 << 16  # people whose words stay in the cache
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Hadamard(FrequencyOracle):
+class Hadamard(IntegerReports, FrequencyOracle):
     """Report one noisy sign of a random row of the Hadamard matrix.
 
     >>> Hadamard(epsilon=1, values=128).bits
@@ -85,9 +82,9 @@ class Hadamard(FrequencyOracle):
         return 1 << self.values.bit_length()
 
     @property
-    def bits(self) -> int:
-        """Return how many bits name a row and a sign."""
-        return self.values.bit_length() + 1
+    def outcomes(self) -> int:
+        """Return two signs for each row."""
+        return 2 * self.rows
 
     def exact_chances(self) -> tuple[Fraction, Fraction]:
         """Return the chance of the true sign, and a half."""
@@ -130,15 +127,6 @@ class Hadamard(FrequencyOracle):
             law[2 * row + sign], law[2 * row + 1 - sign] = kept, lied
         return law
 
-    @property
-    def raised(self) -> int:
-        """Return 1: a report is one of the things that are counted."""
-        return 1
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count the reports of each row and sign."""
-        return np.bincount(reports, minlength=2 * self.rows).astype(np.int64, copy=False)
-
     def supports(self, tally: NDArray[np.int64]) -> NDArray[np.int64]:
         """Transform the counters."""
         supported = tally[0::2] - tally[1::2]
@@ -146,16 +134,6 @@ class Hadamard(FrequencyOracle):
         supported += tally.sum()  # twice the supports
         supported >>= 1
         return supported[1 : self.values + 1]
-
-    def pack(self, reports: Reports) -> Bytes:
-        """Write each report in bytes, the lowest first."""
-        return integer_rows(reports, self.report_bytes)
-
-    def unpack(self, rows: Bytes) -> tuple[Reports, NDArray[np.bool_]]:
-        """Read reports; a row beyond the matrix is not valid."""
-        reports = row_integers(checked_rows(rows, self.report_bytes), word_type(self.bits))
-        valid = reports < 2 * self.rows
-        return reports[valid], valid
 
 
 def transform_in_place(signal: NDArray[np.int64]) -> None:
@@ -178,7 +156,7 @@ def transform_in_place(signal: NDArray[np.int64]) -> None:
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class SignedHadamard(FrequencyOracle):
+class SignedHadamard(IntegerReports, FrequencyOracle):
     """Report a noisy sign of a node, turned for one of its two sides.
 
     >>> SignedHadamard(epsilon=1, values=8).bits
@@ -204,9 +182,9 @@ class SignedHadamard(FrequencyOracle):
         return Hadamard(epsilon=self.epsilon, values=max(self.values // 2, 2))
 
     @property
-    def bits(self) -> int:
-        """Return how many bits name a row and a sign."""
-        return self._nodes.bits
+    def outcomes(self) -> int:
+        """Return two signs for each row."""
+        return self._nodes.outcomes
 
     def exact_chances(self) -> tuple[Fraction, Fraction]:
         """Return the chance of a true sign, and a half, for other nodes."""
@@ -228,24 +206,7 @@ class SignedHadamard(FrequencyOracle):
         law = self._nodes.reference_pmf(code >> 1)
         return {report ^ (code & 1): chance for report, chance in law.items()}
 
-    @property
-    def raised(self) -> int:
-        """Return 1: a report is one of the things that are counted."""
-        return 1
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count the reports of each row and sign."""
-        return self._nodes.tally(reports)
-
     def supports(self, tally: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many reports support each side: all others support the other side."""
         left = self._nodes.supports(tally)[: self.values // 2]
         return np.stack([left, tally.sum() - left], axis=1).ravel()
-
-    def pack(self, reports: Reports) -> Bytes:
-        """Write each report in bytes, the lowest first."""
-        return self._nodes.pack(reports)
-
-    def unpack(self, rows: Bytes) -> tuple[Reports, NDArray[np.bool_]]:
-        """Read reports; a row beyond the matrix is not valid."""
-        return self._nodes.unpack(rows)

@@ -54,14 +54,11 @@ from numpy.typing import NDArray
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, freeze, whole
 from discreet.local.randomizer import (
-    Bytes,
     FrequencyOracle,
+    IntegerReports,
     Reports,
     checked_codes,
-    checked_rows,
-    integer_rows,
     local_epsilon,
-    row_integers,
     value_count,
 )
 from discreet.mechanisms.mechanism import Number
@@ -199,7 +196,7 @@ _BLOCK: Final = 1 << 16  # hashes that all steps find in the cache
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Hashing(FrequencyOracle):
+class Hashing(IntegerReports, FrequencyOracle):
     """Report a seed, and a cell of the value's hash.
 
     >>> hashing = Hashing(epsilon=1, values=128)
@@ -210,6 +207,7 @@ class Hashing(FrequencyOracle):
     """
 
     name: ClassVar[str] = "hashing"
+    parameters: ClassVar[tuple[str, ...]] = ("values", "cells", "pool")
 
     epsilon: Fraction
     values: int
@@ -244,9 +242,9 @@ class Hashing(FrequencyOracle):
         return Affine(value_bits=(self.values - 1).bit_length(), cell_count=self.cells)
 
     @property
-    def bits(self) -> int:
-        """Return how many bits name a seed and a cell."""
-        return (self._family().seeds * self.cells - 1).bit_length()
+    def outcomes(self) -> int:
+        """Return as many as there are pairs of a seed and a cell."""
+        return self._family().seeds * self.cells
 
     def exact_chances(self) -> tuple[Fraction, Fraction]:
         """Return how often a report supports the sender's value, and any other."""
@@ -308,8 +306,7 @@ class Hashing(FrequencyOracle):
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """Count the reports of each function and cell of a pool; otherwise those of each value."""
         if self.pool:
-            count = self.pool * self.cells
-            return np.bincount(reports, minlength=count).astype(np.int64, copy=False)
+            return IntegerReports.tally(self, reports)
         seeds, cells = np.divmod(reports.astype(np.uint64), np.uint64(self.cells))
         everything, family = np.arange(self.values, dtype=np.uint64), self._family()
         total = np.zeros(self.values, np.int64)
@@ -345,26 +342,6 @@ class Hashing(FrequencyOracle):
                 hashed = family.cells(np.array([seed], np.uint64), part)
                 total[start : start + _BLOCK] += counters[seed].take(hashed.view(np.int64))
         return total
-
-    def pack(self, reports: Reports) -> Bytes:
-        """Write each report in bytes, the lowest first."""
-        return integer_rows(reports, self.report_bytes)
-
-    def unpack(self, rows: Bytes) -> tuple[Reports, NDArray[np.bool_]]:
-        """Read reports; a seed beyond the family is not valid."""
-        reports = row_integers(checked_rows(rows, self.report_bytes), word_type(self.bits))
-        valid = reports < self._family().seeds * self.cells
-        return reports[valid], valid
-
-    def describe(self) -> dict[str, str | int]:
-        """Return name and parameters, ready for JSON."""
-        return {
-            "name": self.name,
-            "epsilon": str(self.epsilon),
-            "values": self.values,
-            "cells": self.cells,
-            "pool": self.pool,
-        }
 
 
 def best_cells(epsilon: Fraction) -> int:

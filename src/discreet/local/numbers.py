@@ -86,14 +86,10 @@ from discreet.arrays import listed
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, freeze, whole
 from discreet.local.randomizer import (
-    Bytes,
-    Randomizer,
+    IntegerReports,
     Reports,
     checked_codes,
-    checked_rows,
-    integer_rows,
     local_epsilon,
-    row_integers,
     value_count,
 )
 from discreet.loss import PrivacyLoss, Profile, Pure
@@ -106,15 +102,10 @@ from discreet.noise.chance import Ratio
 from discreet.noise.entropy import word_type
 
 
-class NumberRandomizer(Randomizer, ABC):
+class NumberRandomizer(IntegerReports, ABC):
     """A randomizer whose codes are points from -1 to 1, and whose reports are levels."""
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def outcomes(self) -> int:
-        """Return how many different reports there are."""
 
     @abstractmethod
     def points(self) -> tuple[Fraction, ...]:
@@ -214,30 +205,6 @@ class NumberRandomizer(Randomizer, ABC):
                 "all batches, with at least one report."
             )
         return total
-
-    @property
-    def bits(self) -> int:
-        """Return how many bits name a report."""
-        return (self.outcomes - 1).bit_length()
-
-    @property
-    def raised(self) -> int:
-        """Return 1: a report is one of the things that are counted."""
-        return 1
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count each report."""
-        return np.bincount(reports, minlength=self.outcomes).astype(np.int64, copy=False)
-
-    def pack(self, reports: Reports) -> Bytes:
-        """Write each report in bytes, the lowest first."""
-        return integer_rows(reports, self.report_bytes)
-
-    def unpack(self, rows: Bytes) -> tuple[Reports, NDArray[np.bool_]]:
-        """Read reports; what is none is not valid."""
-        reports = row_integers(checked_rows(rows, self.report_bytes), word_type(self.bits))
-        valid = reports < self.outcomes
-        return reports[valid], valid
 
 
 def _point(value: Fraction) -> Interval:

@@ -54,13 +54,9 @@ from discreet.exact import Interval, freeze, whole
 from discreet.local.direct import Direct
 from discreet.local.hadamard import transform_in_place
 from discreet.local.randomizer import (
-    Bytes,
-    Randomizer,
+    IntegerReports,
     Reports,
-    checked_rows,
-    integer_rows,
     local_epsilon,
-    row_integers,
 )
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms.mechanism import Number, at_confidence
@@ -76,7 +72,7 @@ _CHUNK: Final = 1 << 15  # people whose rows stay in the cache
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class PrefixResponse(Randomizer):
+class PrefixResponse(IntegerReports):
     """Report a hashed prefix of a word of ``width`` bits.
 
     >>> response = PrefixResponse(epsilon=1, width=48, first=16, step=16)
@@ -87,6 +83,7 @@ class PrefixResponse(Randomizer):
     """
 
     name: ClassVar[str] = "prefix"
+    parameters: ClassVar[tuple[str, ...]] = ("width", "first", "step", "pool")
 
     epsilon: Fraction
     width: int
@@ -128,17 +125,13 @@ class PrefixResponse(Randomizer):
         return 1 << self.width
 
     @property
-    def bits(self) -> int:
-        """Return how many bits name a length, a function and a cell."""
-        return (self._kinds - 1).bit_length()
-
-    @property
     def hashes(self) -> HashPool:
         """The functions."""
         return HashPool(size=self.pool, width=self.width, cell_bits=self.cells.bit_length() - 1)
 
     @property
-    def _kinds(self) -> int:
+    def outcomes(self) -> int:
+        """Return as many as there are triples of a length, a function and a cell."""
         return len(self.lengths) * self.pool * self.cells
 
     def chances(self) -> tuple[Interval, Interval]:
@@ -185,36 +178,6 @@ class PrefixResponse(Randomizer):
                 chance = (kept if cell == truth else lied) / ways
                 law[way * self.cells + cell] = Interval(chance, chance)
         return law
-
-    @property
-    def raised(self) -> int:
-        """Return 1: a report is one of the things that are counted."""
-        return 1
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count the reports of each length, function and cell."""
-        return np.bincount(reports, minlength=self._kinds).astype(np.int64, copy=False)
-
-    def pack(self, reports: Reports) -> Bytes:
-        """Write each report in bytes, the lowest first."""
-        return integer_rows(reports, self.report_bytes)
-
-    def unpack(self, rows: Bytes) -> tuple[Reports, NDArray[np.bool_]]:
-        """Read reports; integers beyond the last one are not valid."""
-        reports = row_integers(checked_rows(rows, self.report_bytes), word_type(self.bits))
-        valid = reports < self._kinds
-        return reports[valid], valid
-
-    def describe(self) -> dict[str, str | int]:
-        """Return name and parameters, ready for JSON."""
-        return {
-            "name": self.name,
-            "epsilon": str(self.epsilon),
-            "width": self.width,
-            "first": self.first,
-            "step": self.step,
-            "pool": self.pool,
-        }
 
     def _cells(
         self,

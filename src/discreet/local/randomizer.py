@@ -58,6 +58,7 @@ from discreet.loss import PrivacyLoss, Profile, Pure
 from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, Entropy
+from discreet.noise.entropy import word_type
 
 MOST_VALUES: Final = 1 << 48
 _SMALLEST_EPSILON: Final = Fraction(1, 10**6)
@@ -76,6 +77,9 @@ class Randomizer(Mechanism[int, Hashable], ABC):
 
     name: ClassVar[str]
     """What forms call it."""
+
+    parameters: ClassVar[tuple[str, ...]] = ("values",)
+    """What else forms say of it."""
 
     epsilon: Fraction
     values: int
@@ -118,7 +122,8 @@ class Randomizer(Mechanism[int, Hashable], ABC):
 
     def describe(self) -> dict[str, str | int]:
         """Return name and parameters, ready for JSON; epsilon is exact text."""
-        return {"name": self.name, "epsilon": str(self.epsilon), "values": self.values}
+        parameters = {name: getattr(self, name) for name in self.parameters}
+        return {"name": self.name, "epsilon": str(self.epsilon), **parameters}
 
     def pack_batch(self, reports: Reports) -> Bytes:
         """Write many reports without gaps, ``bits`` bits each; the last byte is filled with 0."""
@@ -131,6 +136,41 @@ class Randomizer(Mechanism[int, Hashable], ABC):
         """
         rows = widen_bits(data, self.bits, count)
         return self.unpack(np.empty((0, self.report_bytes), np.uint8) if rows is None else rows)
+
+
+class IntegerReports(Randomizer):
+    """A randomizer whose reports are the integers below ``outcomes``."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> int:
+        """Return how many different reports there are."""
+
+    @property
+    def bits(self) -> int:
+        """Return how many bits name a report."""
+        return (self.outcomes - 1).bit_length()
+
+    @property
+    def raised(self) -> int | None:
+        """Return 1: each report is counted."""
+        return 1
+
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """Count each report."""
+        return np.bincount(reports, minlength=self.outcomes).astype(np.int64, copy=False)
+
+    def pack(self, reports: Reports) -> Bytes:
+        """Write each report in bytes, the lowest first."""
+        return integer_rows(reports, self.report_bytes)
+
+    def unpack(self, rows: Bytes) -> tuple[Reports, NDArray[np.bool_]]:
+        """Read reports; integers beyond the last one are not valid."""
+        reports = row_integers(checked_rows(rows, self.report_bytes), word_type(self.bits))
+        valid = reports < self.outcomes
+        return reports[valid], valid
 
 
 def hashable(report: Any) -> Hashable:

@@ -73,6 +73,7 @@ class Subset(FrequencyOracle):
     """
 
     name: ClassVar[str] = "subset"
+    parameters: ClassVar[tuple[str, ...]] = ("values", "size")
 
     epsilon: Fraction
     values: int
@@ -173,15 +174,6 @@ class Subset(FrequencyOracle):
         last = self.values - 8 * (rows.shape[1] - 1)
         valid = (sizes == self.size) & (rows[:, -1] >> np.uint8(last - 1) <= 1)
         return rows[valid], valid
-
-    def describe(self) -> dict[str, str | int]:
-        """Return name and parameters, ready for JSON."""
-        return {
-            "name": self.name,
-            "epsilon": str(self.epsilon),
-            "values": self.values,
-            "size": self.size,
-        }
 
 
 def _chances(decay: Fraction, k: int, w: int) -> tuple[Fraction, Fraction]:

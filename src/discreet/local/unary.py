@@ -63,6 +63,7 @@ class Unary(FrequencyOracle):
     """
 
     name: ClassVar[str] = "unary"
+    parameters: ClassVar[tuple[str, ...]] = ("values", "coding")
 
     epsilon: Fraction
     values: int
@@ -142,15 +143,6 @@ class Unary(FrequencyOracle):
         last = self.values - 8 * (row_size(self.values) - 1)
         valid = rows[:, -1] >> np.uint8(last - 1) <= 1
         return rows[valid], valid
-
-    def describe(self) -> dict[str, str | int]:
-        """Return name and parameters, ready for JSON."""
-        return {
-            "name": self.name,
-            "epsilon": str(self.epsilon),
-            "values": self.values,
-            "coding": self.coding,
-        }
 
 
 Codes = NDArray[np.integer[Any]]

@@ -23,27 +23,26 @@ The loss of a record that is routed, sampled with others, or replaced in a sampl
 Theorem (key ``routing``).  Interactive mechanisms M_1, ..., M_k run side by side, and one record is
 sent to one of them, chosen by what they said before.  Then the excesses of the profiles add up:
 h(a) - (1 - a)+ <= sum over i of h_i(a) - (1 - a)+.
-Proof.  Until the record is sent both runs agree, so the choice J has one law under both.  An
-adversary against M_i can play all others itself, and stop with a fixed word if J is not i; so
-P(S, J = i) - a Q(S, J = i) + (1 - a)+ P(J != i) <= h_i(a).  Add this up over i.
+Proof: docs/proofs/accounting.md, section 15.
 
 The excess of the reversed pair at 1/a is the excess at a, over a; so excesses add up both ways.
 The sum may have a corner at 1 that points up, or exceed 1: the table cuts it off.
 
 Theorem (key ``sampled-groups``; Ganesh 2024 for Gaussians).  Let k records enter a sample
-independently with chance q, and let P_j be the law with j of them in it, Q = P_0.  With binomial
-weights w_j and any a_j >= 0 with w_0 + sum w_j a_j = a over j >= 1, the mixture of the P_j has
-h(a) <= sum w_j h_j(a_j); for a <= w_0 it is 1 - a.  The reversed profile at 1/a is at most
-sum w_j a_j r_j(1/a_j) / a, where r_j are the reversed profiles, and 0 at 1/w_0.
-Proof.  sum w_j P_j(S) + (w_0 - a) Q(S) = sum w_j (P_j(S) - a_j Q(S)), and for a <= w_0 no set beats
-all outputs.  Reversed, Q(S) - sum w_j P_j(S)/a - w_0 Q(S)/a = sum w_j a_j (Q(S) - P_j(S)/a_j) / a.
+independently with probability q, and let P_j be the distribution with j of them in it, Q = P_0.
+With binomial weights w_j and any a_j >= 0 with w_0 + sum w_j a_j = a over j >= 1, the mixture of
+the P_j has h(a) <= sum w_j h_j(a_j); for a <= w_0 it is 1 - a.  The reversed profile at 1/a is at
+most sum w_j a_j r_j(1/a_j) / a, where r_j are the reversed profiles, and 0 at 1/w_0.
+Proof.  sum
+w_j P_j(S) + (w_0 - a) Q(S) = sum w_j (P_j(S) - a_j Q(S)), and for a <= w_0 no set beats all
+outputs.  Reversed, Q(S) - sum w_j P_j(S)/a - w_0 Q(S)/a = sum w_j a_j (Q(S) - P_j(S)/a_j) / a.
 
 The bound is exact when one test is best at all the a_j, as for Gaussians; so the a_j are chosen to
-have tests of one chance under Q.  Which j records entered does not matter: if each choice of j
+have tests of one probability under Q.  Which j records entered does not matter: if each choice of j
 records is dominated by (P_j, Q), the sum over choices is too.
 
-All compositions are ordered: they bound the profile of one law against another, at every ratio.
-A record that is replaced in a sample: key ``amplification``, proved in ``replaced_record``.
+All compositions are ordered: they bound the profile of one distribution against another, at every
+ratio. A record that is replaced in a sample: key ``amplification``, proved in ``replaced_record``.
 
 The shapes of a record that is replaced: in a sample of fixed size, or in a Poisson sample.
 
@@ -60,8 +59,8 @@ h_MN(a) <= q (s h_PR(b/s) + (1-s) h_PP'(a/(1-s))).  Also h_MN(a) <= q h_PR(b) an
 Proof.  M - aN = q (P - bR - aP').  Split P into two shares, one against R and one against P'; or
 drop R or P'.  The published bound is the share for which b/s = a/(1-s).
 
-With one test for both terms the bound is exact, as for Gaussians on a line; so ratios are chosen
-to have tests of one chance under P.  For ratios u of (P, R) and v of (P, P') the share of P' is
+With one test for both terms the bound is exact, as for Gaussians on a line; so ratios are chosen to
+have tests of one probability under P.  For ratios u of (P, R) and v of (P, P') the share of P' is
 a/v, and a = (1 + k) / (k + 1/v) with k = (1-q)/(qu).
 
 The chain M, R, N bounds as well (key ``group-profile``): h_MN(ab) <= h_MR(a) + a h_RN(b).
@@ -86,7 +85,6 @@ from discreet.loss.curved_pair import (
     LossEnds,
     TableShape,
     curved_composition,
-    profiles_at,
     table_of_composition,
     tabulated_shape,
 )
@@ -137,12 +135,12 @@ def added_profile(q: float, eps: Floats, inner: Inner) -> tuple[Floats, Floats]:
 
 
 def removed_moment(rate: Fraction, inner: Callable[[float], float], t: float) -> float:
-    """Bound ln E_Q[(1 - q + qR)**(t+1)]: whole orders, and convexity between them."""
+    """Bound ln E_Q[(1 - q + qR)**(t+1)]: integer orders, and convexity between them."""
     return between_orders(lambda whole: whole_moment(rate, inner, whole), t)
 
 
 def sampled_cumulant(inner: Composition, rate: Fraction, t: float) -> float:
-    """Bound the cumulant when a person is removed from a sample; whole orders are kept."""
+    """Bound the cumulant when a person is removed from a sample; integer orders are kept."""
     return between_orders(lambda whole: _known(inner, rate, whole), t)
 
 
@@ -152,7 +150,7 @@ def _known(inner: Composition, rate: Fraction, t: int) -> float:
 
 
 def between_orders(moment: Callable[[int], float], t: float) -> float:
-    """Bound a cumulant at t > 0 by the chord between whole orders; it is 0 at 0."""
+    """Bound a cumulant at t > 0 by the chord between integer orders; it is 0 at 0."""
     whole = math.ceil(t)
     right = moment(whole)
     if whole == t:
@@ -229,25 +227,22 @@ class RoutedShape(TableShape):
     parts: tuple[tuple[Composition, int], ...]
 
     def reverse(self) -> RoutedShape:
-        """Swap the two neighbors."""
         turned = ((part.reverse(), count) for part, count in self.parts)
         return RoutedShape(tuple(sorted(turned, key=repr)))
 
     def half_profile(self) -> HalfProfile:
-        """Add up the profiles."""
         side = tabulated_shape(self._bounds, self.ends(), [part for part, _ in self.parts])
         return HalfProfile.of_nodes(side.x, side.high)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
         low, high = np.zeros(len(eps)), np.zeros(len(eps))
         for part, count in self.parts:
-            least, most = profiles_at(part, eps)
+            least, most = part.deltas(eps)
             low, high = low + count * least, high + count * most
         slack = PRODUCT_MARGIN * (1 + len(self.parts))
         return np.minimum(low * (1 - slack), 1.0), np.minimum(high * (1 + slack), 1.0)
 
     def ends(self) -> LossEnds:
-        """Infinite losses add up."""
         masses = [(part.infinity(), count) for part, count in self.parts]
         low = math.fsum(mass.low * count for mass, count in masses) * (1 - PRODUCT_MARGIN)
         high = math.fsum(mass.high * count for mass, count in masses) * (1 + PRODUCT_MARGIN)
@@ -258,7 +253,6 @@ class RoutedShape(TableShape):
         )
 
     def cumulant(self, t: float) -> float:
-        """Add up the excesses over 1."""
         return summed_moments(self.parts, t)
 
     def growth(self) -> MomentGrowth | None:
@@ -279,7 +273,6 @@ class SampledGroupShape(TableShape):
     turned: bool = False
 
     def reverse(self) -> SampledGroupShape:
-        """Swap the mixture and Q."""
         return SampledGroupShape(self.towards, self.rate, not self.turned)
 
     def _weights(self) -> tuple[Fraction, list[tuple[Composition, Fraction]], Fraction]:
@@ -314,7 +307,8 @@ class SampledGroupShape(TableShape):
     def ends(self) -> LossEnds:
         """Mix the largest ratios; where one P_j exceeds every ratio, so does the mixture.
 
-        For the mixture shows P_j with chance w_j, and its ratio is at least w_j times that of P_j.
+        For the mixture shows P_j with probability w_j, and its ratio is at least w_j times that of
+        P_j.
         """
         none, kept, rare = self._weights()
         parts = [(c, float(w)) for c, w in kept]
@@ -424,11 +418,9 @@ class FixedSizeShape:
     rate: Fraction
 
     def reverse(self) -> FixedSizeShape:
-        """Both directions have one bound."""
         return self
 
     def half_profile(self) -> HalfProfile:
-        """Evaluate the inner profiles."""
         return tabulated_shape(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
@@ -437,19 +429,17 @@ class FixedSizeShape:
         moved = np.expm1(np.minimum(eps, 600.0)) / q
         inner = np.log1p(moved)
         slack = 32 * UNIT * (1 + inner)
-        low = np.max([profiles_at(part, inner + slack)[0] for part in self.parts], axis=0)
+        low = np.max([part.deltas(inner + slack)[0] for part in self.parts], axis=0)
         high = np.max(
-            [profiles_at(part, np.maximum(inner - slack, 0.0))[1] for part in self.parts], axis=0
+            [part.deltas(np.maximum(inner - slack, 0.0))[1] for part in self.parts], axis=0
         )
         return q * low * (1 - 8 * UNIT), np.minimum(q * high * (1 + 8 * UNIT), 1.0)
 
     def profile(self, eps: float) -> Bracket:
-        """Ask the parts."""
         low, high = self._bounds(np.array([eps]))
         return Bracket(float(low[0]), float(high[0]))
 
     def ends(self) -> LossEnds:
-        """Map the largest inner loss."""
         infinite = Bracket.largest(part.infinity() for part in self.parts)
         reached = max(0.0, *(part.largest_below() for part in self.parts))
         largest = max(part.largest() for part in self.parts)
@@ -463,7 +453,6 @@ class FixedSizeShape:
         )
 
     def cumulant(self, t: float) -> float:
-        """Double the excess over 1 of the sample's moment."""
         value = between_orders(lambda whole: _whole_moment(self, whole), t)
         if self.ends().infinite.high:
             return value + math.log(2)
@@ -494,7 +483,6 @@ class ReplacedShape(TableShape):
     rate: Fraction
 
     def reverse(self) -> ReplacedShape:
-        """Swap P and P'."""
         return ReplacedShape(
             self.inserted.reverse(), self.removed.reverse(), self.replaced.reverse(), self.rate
         )
@@ -537,7 +525,7 @@ class ReplacedShape(TableShape):
         return LossEnds(Bracket(0.0, 0.0), 0.0, largest)
 
     def cumulant(self, t: float) -> float:
-        """Use joint convexity of the moment; or R alone, which N shows with chance 1 - q."""
+        """Use joint convexity of the moment; or R alone, which N shows with probability 1 - q."""
         q = float_up(self.rate)
         best = math.inf
         if not self.replaced.infinity().high:
@@ -577,13 +565,13 @@ def poisson_replaced(
     0.009697
     """
     chance = checked_rate(rate)
-    if chance > NEARLY_ALL:  # a common part of two laws hides, in both directions
+    if chance > NEARLY_ALL:  # a common part of two distributions hides, in both directions
         return replaced
     return curved_composition(ReplacedShape(removed, inserted, replaced, chance))
 
 
 def _shared(one: UpperPolygon, two: UpperPolygon, q: float) -> tuple[Floats, Floats]:
-    """Share P between tests against R and against P' that it passes with one chance."""
+    """Share P between tests against R and against P' that it passes with one probability."""
     i, j = matched_nodes(one.first, two.first)
     kept = two.x[j] >= 0
     x, y = one.x[i[kept]], two.x[j[kept]]

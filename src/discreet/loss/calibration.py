@@ -28,9 +28,6 @@ from discreet.loss.profile import Profile
 from discreet.loss.pure_pairs import LaplacePair
 
 _DOUBLINGS: Final = 200
-_SECANTS: Final = 12
-_SAME: Final = 1e-6
-_BESIDE: Final = 1.0625
 
 Point = tuple[int, float]
 """An index and the excess there: at most zero where the scale fits."""
@@ -49,11 +46,9 @@ class _Grid:
 
     @property
     def octave(self) -> int:
-        """How many steps lead from a number to its double."""
         return 1 << (self.bits - 1)
 
     def scale(self, index: int) -> Fraction:
-        """Return the number of an index."""
         power, place = divmod(index, self.octave)
         return Fraction(self.octave + place, self.octave) * Fraction(2) ** power
 
@@ -68,58 +63,22 @@ class _Grid:
         return self.octave * (power - 1) + math.ceil((2 * mantissa - 1) * self.octave)
 
 
-def least_fitting(excess: Callable[[Fraction], float], bits: int) -> Fraction:
+def least_fitting(
+    excess: Callable[[Fraction], float], bits: int, *, guess: float | None = None
+) -> Fraction:
     """Return a scale with an excess of at most zero, where the next smaller one has more.
 
     >>> least_fitting(lambda scale: 3 - float(scale) ** 2, 8)
     Fraction(111, 64)
     """
-    grid = _Grid(bits)
-    return grid.scale(_least_index(grid, lambda index: (index, excess(grid.scale(index)))))
+    grid = _Grid(whole(bits, name="bits", low=4, high=60))
+    start = 0 if guess is None else grid.index(guess)
+    step = grid.octave if guess is None else max(grid.octave >> 6, 1)
+    return grid.scale(_least_index(grid, lambda at: (at, excess(grid.scale(at))), start, step))
 
 
-def least_fitting_float(excess: Callable[[float], float], bits: int, guess: float) -> Fraction:
-    """Return the same for an excess of floats, sooner: from a guess, by secants.
-
-    Scales have at most 53 bits.
-
-    >>> least_fitting_float(lambda scale: 3 - scale**2, 8, 2.5)
-    Fraction(111, 64)
-    """
-    grid = _Grid(whole(bits, name="bits", low=4, high=53))
-
-    def point_at(index: int) -> Point:
-        return index, excess(grid.near(index))
-
-    near = grid.index(_zero(excess, guess))
-    if point_at(near)[1] <= 0 < point_at(near - 1)[1]:
-        return grid.scale(near)
-    return grid.scale(_least_index(grid, point_at))
-
-
-def _zero(excess: Callable[[float], float], guess: float) -> float:
-    """Propose where a falling excess is zero; wherever secants lead, it is a scale near the guess.
-
-    >>> round(_zero(lambda scale: 3 - scale**2, 2.5), 6)
-    1.732051
-    """
-    x, y = guess, excess(guess)
-    before = guess * _BESIDE
-    last = excess(before)
-    for _ in range(_SECANTS):
-        if y == last or not math.isfinite(y - last):
-            break
-        step = y * (x - before) / (y - last)
-        before, last = x, y
-        x = min(max(x - step, x / 2), 2 * x)
-        if abs(x - before) <= _SAME * x:
-            break
-        y = excess(x)
-    return x
-
-
-def _least_index(grid: _Grid, point_at: Callable[[int], Point]) -> int:
-    low, top = _bracket(point_at, grid.octave)
+def _least_index(grid: _Grid, point_at: Callable[[int], Point], start: int, step: int) -> int:
+    low, top = _bracket(point_at, start, step, _DOUBLINGS * grid.octave)
     stays, width, turn = 0, top[0] - low[0], 0  # stays: how often the same end stayed, signed
     while top[0] - low[0] > 1:
         turn += 1
@@ -144,21 +103,17 @@ def _crossing(grid: _Grid, low: Point, top: Point) -> int:
     return min(max(grid.index(left + share * (right - left)), low[0] + 1), top[0] - 1)
 
 
-def _bracket(point_at: Callable[[int], Point], octave: int) -> tuple[Point, Point]:
-    """Go up from 1 to a scale that fits, or down to one that does not."""
-    here = point_at(0)
-    if here[1] <= 0:
-        for power in range(1, _DOUBLINGS + 1):
-            below = point_at(-power * octave)
-            if below[1] > 0:
-                return below, here
-            here = below
-    else:
-        for power in (1, *range(3, _DOUBLINGS + 3, 3)):
-            above = point_at(power * octave)
-            if above[1] <= 0:
-                return here, above
-            here = above
+def _bracket(
+    point_at: Callable[[int], Point], start: int, step: int, reach: int
+) -> tuple[Point, Point]:
+    """Go down from the start to a scale that does not fit, or up to one that does."""
+    here = point_at(start)
+    fits = here[1] <= 0
+    while abs(here[0]) <= reach:
+        there = point_at(here[0] - step if fits else here[0] + step)
+        if (there[1] <= 0) != fits:
+            return (there, here) if fits else (here, there)
+        here, step = there, 2 * step
     raise OutOfRange(
         "no scale between 2**-200 and 2**200 meets the target; allow delta > 0 for Gaussian "
         "noise, or raise epsilon."
@@ -184,8 +139,7 @@ def least_scale(
     4.224678993225098
     """
     target, chance = checked_epsilon(epsilon), checked_delta(delta)
-    digits = whole(bits, name="bits", low=4, high=60)
-    return least_fitting(lambda scale: _excess(loss_at(scale), target, chance), digits)
+    return least_fitting(lambda scale: _excess(loss_at(scale), target, chance), bits)
 
 
 def _excess(loss: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> float:

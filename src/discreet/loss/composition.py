@@ -1,68 +1,51 @@
-"""Answer delta(eps) and eps(delta) for a composition, by the smallest bound that holds.
+"""A multiset of dominating pairs, and its profile by the smallest bound that holds.
 
 Trust: kernel.
 
-Let a product hold leaks and other pairs, let k be the chance that no leak occurs, and D the finite
-part of the others.  The profile is P[L = inf] + k D(eps), since a leak that does not occur adds a
-loss of zero.  So delta(eps) and eps(delta) of the product are those of the others, moved by two
-known numbers.
-
-Finite laws have corners, which know everything.  Otherwise the pairs of a composition form one
-product; and where pairs know a Rényi curve of their releases as well, so do other products, in
-which curves take the place of some pairs.  Every such product bounds the composition, so the
-smallest answer from above is returned, whichever products are asked (key ``two-bounds``).  From
-below, each such pair is replaced by one that its two bounds allow, and a curve beside pairs by a
-Gaussian below it; independent releases attain that product.
-
-The finite part of a profile: closed forms, then lists of few losses, then contour, then lattice.
-
-Definition.  The finite part of a product is E_P[(1 - e**(eps - L))+ ; L < inf].  Every engine
-encloses it.  Where a part is known by a Rényi curve alone, moments give the upper end, or the curve
-joins the lattice, and the lower end is zero.  All but closed forms are loaded when first used:
-they are enough for most questions.
-
-Theorem keys: ``few-losses``, ``contour-aliasing``, ``tilted-lattice``, ``renyi-to-approximate``.
-
-A multiset of dominating pairs, and what is known only through Rényi orders.
-
 Definition.  A composition stands for the product of its pairs, each as often as its count, in one
 direction; its loss is the sum of independent losses.  Where a part is known only by a Rényi curve,
-the profile is the largest that the curve allows, and only upper ends mean anything.  Where pairs
-know a curve of the same releases as well, the smaller bound is the answer.  Losses beyond
+the profile is the largest that the curve allows, and only upper ends mean anything.  Losses beyond
 ``LARGEST_LOSS``, which promise nothing, count as infinite.
 
-Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate``, ``two-bounds``.
+Definition.  A leak is a pair whose loss is infinite with probability delta and zero otherwise; some
+pairs are products themselves and name their factors.  Let k be the probability that no leak occurs,
+and D the finite part of the others, E_P[(1 - e**(eps - L))+ ; L < inf].  The profile is
+P[L = inf] + k D(eps), since a leak that does not occur adds a loss of zero.
+
+Every engine encloses D: closed forms, then lists of few losses, then the contour, then the lattice.
+Which one answers affects time and width, never validity.  Where a part is known by a curve alone,
+moments give the upper end, or the curve joins the lattice, and the lower end is zero.
+
+Where pairs know a curve of the same releases, products in which curves take the place of some
+pairs bound the composition too, so the smallest answer is returned (key ``two-bounds``).  From
+below, each such pair is replaced by one that its two bounds allow, and a curve by a Gaussian.
+
+Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate``, ``two-bounds``,
+``few-losses``, ``contour-aliasing``, ``tilted-lattice``.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
+import numpy as np
+
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up
-from discreet.loss.finite import (
-    Enumeration,
-    FiniteProfile,
-    beside_curve,
-    enumeration,
-    finite_profile,
-    split_product,
+from discreet.loss.finite import Enumeration, beside_curve, enumeration
+from discreet.loss.gaussian import (
+    DiscreteGaussianPair,
+    GaussianPair,
+    SmoothedGaussianPair,
+    gaussian_delta,
 )
-from discreet.loss.gaussian import GaussianPair, SmoothedGaussianPair, gaussian_delta
 from discreet.loss.moments import MomentBound, RenyiCurve, largest_epsilon_above, smallest_epsilon
-from discreet.loss.pair import (
-    LARGEST_LOSS,
-    Counted,
-    Pair,
-    ProfileCurve,
-    is_normal,
-    knows_curve,
-    transforms,
-)
+from discreet.loss.pair import LARGEST_LOSS, Counted, Floats, Pair, ProfileCurve, transforms
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rounding import PRODUCT_MARGIN, SUM_MARGIN, TINIEST, UNIT, Bracket
 
@@ -74,51 +57,61 @@ End = Callable[[float], float]
 """A bound on a profile, from one side."""
 
 _GOOD: Final = 1e-7  # a bracket this narrow needs no second engine
-_CLOSE: Final = 1e-12  # of an epsilon, where lists answer
-_FEW_PAIRS: Final = 8
+_CLOSE: Final = 1e-12  # of an epsilon, where a closed form or a list answers
 _UNKNOWN: Final = object()
+_GOOD_IN_TABLES: Final = 1e-6
+_FAINT: Final = 1e-25  # not worth a second engine
+_RARE: Final = 1e-9
+_FEW: Final = 16  # pairs whose infinite losses are counted exactly
 
 
 @final
-class FinitePart:
-    """The finite losses of one product; state is a cache."""
+class Product:
+    """The profile of one product of pairs, and of what a curve allows with it; state is a cache."""
 
     __slots__ = (
         "_closed",
         "_contour",
         "_few",
-        "_largest",
+        "_kept",
+        "_lost",
         "_pairs",
         "_renyi",
         "_search",
-        "_slope",
-        "_through",
+        "infinite",
+        "largest",
     )
 
     def __init__(self, pairs: Counted, renyi: RenyiCurve | None) -> None:
-        """Work nothing out yet."""
-        self._pairs, self._renyi = pairs, renyi
+        self._pairs, leaks = split_product(pairs)
+        self._renyi = renyi
+        every = (*self._pairs, *leaks)
+        self.infinite, self._lost = infinite_mass(every), _exactly_lost(every)
+        lost = infinite_mass(leaks)
+        self._kept = (
+            Bracket.within(1 - lost.high - 2 * UNIT, 1 - lost.low + 2 * UNIT, ceil=1.0)
+            if leaks
+            else Bracket(1.0, 1.0)
+        )
+        self.largest = math.inf if renyi is not None else _largest(self._pairs)
         self._closed: ProfileCurve | object | None = _UNKNOWN
         self._contour: Contour | object | None = _UNKNOWN
         self._few: Enumeration | object | None = _UNKNOWN
         self._search: LatticeSearch | None = None
-        self._largest: float | None = None
-        self._through: MomentBound | None = None
-        self._slope = None if renyi is None or renyi.orders else float_up(renyi.rho)
-
-    @property
-    def largest(self) -> float:
-        """A bound on the largest finite loss."""
-        if self._largest is None:
-            self._largest = math.inf if self._renyi is not None else _largest(self._pairs)
-        return self._largest
 
     @property
     def one_sided(self) -> bool:
         """Whether the lower end says nothing about the upper: Gaussian noise, or few losses."""
-        gaussian = all(pair.gaussian_noise for pair, _ in self._pairs)
+        gaussian = all(
+            isinstance(pair, GaussianPair | DiscreteGaussianPair) for pair, _ in self._pairs
+        )
         closed = self._renyi is None and self._curve() is not None
         return gaussian or (not closed and self._listed() is not None)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether no engine is needed: nothing is lost, or a closed form or a list is known."""
+        return self.largest <= 0 or self._curve() is not None or self._listed() is not None
 
     def largest_below(self) -> float:
         """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
@@ -142,7 +135,64 @@ class FinitePart:
         contour = self._line() if self._renyi is None else None
         return self._moments().order_for(delta) if contour is None else contour.order_for(delta)
 
+    def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
+        """Enclose the profile at eps >= 0; without ``low``, from above."""
+        if self._lost == 1:
+            return Bracket(1.0, 1.0)
+        return self._with_infinite(self._finite_delta(eps, low=low, lattice=lattice))
+
+    def deltas(self, eps: Floats, scale: float) -> Iterator[Bracket]:
+        """Enclose the profile at many points, by few sums and lattices of one scale."""
+        contour = self._line()
+        inside = eps[eps < self.largest]
+        known = itertools.repeat(Bracket(0.0, 1.0))
+        on_contour = iter(known if contour is None else contour.deltas(inside))
+        for each in eps.tolist():
+            finite = next(on_contour) if each < self.largest else Bracket(0.0, 0.0)
+            if finite.width > _GOOD_IN_TABLES * finite.high and finite.high > _FAINT:
+                other = self._lattice().delta(each, scale)
+                finite = finite if other is None else finite.meet(other)
+            yield self._with_infinite(finite)
+
+    def _with_infinite(self, finite: Bracket) -> Bracket:
+        least = self.infinite.low + finite.low * self._kept.low * (1 - 2 * PRODUCT_MARGIN)
+        most = self.infinite.high + finite.high * self._kept.high * (1 + 2 * PRODUCT_MARGIN)
+        return Bracket.within(least * (1 - PRODUCT_MARGIN), most * (1 + PRODUCT_MARGIN), ceil=1.0)
+
     def epsilon(
+        self, delta: Fraction, *, low: bool = True, lattice: bool = True, finer: bool = True
+    ) -> Bracket:
+        """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1.
+
+        Without ``low``, from above; without ``finer``, on one lattice.
+        """
+        ends = Fraction(self.infinite.high), Fraction(self.infinite.low)
+        most_lost, least_lost = ends if self._lost is None else (self._lost, self._lost)
+        least, most = float_down(delta - most_lost), float_up(delta - least_lost)
+        if most < 0:
+            return Bracket(math.inf, math.inf)
+        if 0 < least == most and self._kept.low == 1.0:
+            return self._finite_epsilon(least, low=low, lattice=lattice, finer=finer)
+        bottom = self._least_epsilon(most) if low else 0.0
+        if least <= 0:
+            known = least == 0 and most_lost == least_lost
+            return Bracket(bottom, self.largest if known else math.inf)
+        share = least if self._kept.high == 1.0 else least / self._kept.high * (1 - 4 * UNIT)
+        top = self._finite_epsilon(share, low=low, lattice=lattice, finer=finer).high
+        return Bracket(bottom, max(bottom, top))
+
+    def _least_epsilon(self, delta: float) -> float:
+        """Bound epsilon from below, where that much is left to the finite part."""
+        if self._renyi is not None:
+            return 0.0
+        if delta == 0.0:
+            return max(0.0, self.largest_below())
+        if self._kept.low == 1.0:
+            return self._finite_epsilon(delta).low
+        share = delta / self._kept.low * (1 + 4 * UNIT) if self._kept.low else math.inf
+        return self._finite_epsilon(share).low
+
+    def _finite_epsilon(
         self, delta: float, *, low: bool = True, lattice: bool = True, finer: bool = True
     ) -> Bracket:
         """Enclose the epsilon at which the finite part is delta > 0; without ``low``, from above.
@@ -159,7 +209,7 @@ class FinitePart:
         few = self._listed()
         if few is not None and few.complete(delta):
             lower = few.lower if low and not curved else None
-            known = self._invert(few.upper, lower, delta, _CLOSE)
+            known = self._invert(few.upper, lower, delta)
             if math.isfinite(known.high):
                 return known
         if curved:
@@ -168,16 +218,13 @@ class FinitePart:
 
     def _curved_epsilon(self, delta: float, *, lattice: bool) -> Bracket:
         """Bound the same beside a curve, through moments and the lattice."""
-        contour, rho = self._beside_curve()
-        moments = self._moments
-        ceiling = moments().epsilon(delta) if contour is None else contour.ceiling(delta, rho)
+        ceiling = self._moments().epsilon(delta)
         if not (lattice and self._pairs):
             return Bracket(0.0, ceiling)
         on_lattice = self._lattice().epsilon(delta, ceiling, 2 * min(ceiling, 60.0), low=False)
         return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
 
     def _epsilon(self, delta: float, *, low: bool, finer: bool) -> Bracket:
-        """Enclose the same on the contour and the lattice."""
         contour = self._line()
         ceiling = self._moments().epsilon(delta) if contour is None else contour.ceiling(delta)
         best = Bracket(0.0, min(ceiling, self.largest))
@@ -190,25 +237,25 @@ class FinitePart:
             best = best if on_lattice is None else best.meet(on_lattice)
         return best
 
-    def _invert(self, upper: End, lower: End | None, delta: float, close: float = 1e-10) -> Bracket:
+    def _invert(self, upper: End, lower: End | None, delta: float) -> Bracket:
         """Invert bounds that are known everywhere; small answers as accurately as large ones."""
         high = min(math.sqrt(-2 * math.log(delta)), self.largest)
         while high < self.largest and upper(high) > delta:
             high = min(2 * high, self.largest)
         if math.isinf(high):  # a bound that does not fall so low
             return Bracket(0.0, high)
-        tolerance = close * max(1.0, high)
+        tolerance = _CLOSE * max(1.0, high)
         top, guess = high, 0.7 * high
         for _ in range(2):
             top = smallest_epsilon(upper, delta, high=top, guess=guess, tolerance=tolerance)
             if top >= 1.0:
                 break
-            guess, tolerance = top, close * top
+            guess, tolerance = top, _CLOSE * top
         if lower is None:
             return Bracket(0.0, top)
         return Bracket(largest_epsilon_above(lower, delta, high=top, tolerance=tolerance), top)
 
-    def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
+    def _finite_delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
         """Enclose the finite part at eps >= 0; without ``low``, from above."""
         if eps >= self.largest or math.isinf(eps):
             return Bracket(0.0, 0.0)
@@ -224,9 +271,7 @@ class FinitePart:
         return self._curved_delta(eps, lattice=lattice) if curved else self._delta(eps, low=low)
 
     def _curved_delta(self, eps: float, *, lattice: bool) -> Bracket:
-        contour, rho = self._beside_curve()
-        moments = self._moments
-        ceiling = moments().delta(eps) if contour is None else contour.delta_ceiling(eps, rho)
+        ceiling = self._moments().delta(eps)
         if not (lattice and self._pairs):
             return Bracket(0.0, ceiling)
         on_lattice = self._lattice().delta(eps, 2 * max(eps, 1.0), low=False)
@@ -240,45 +285,31 @@ class FinitePart:
             best = best if on_lattice is None else best.meet(on_lattice)
         return best
 
-    def _beside_curve(self) -> tuple[Contour | None, float]:
-        """Real orders of many pairs at once, and the rho beside them; a few pairs do without."""
-        if self._slope is None or len(self._pairs) <= _FEW_PAIRS:
-            return None, 0.0
-        return self._line(), self._slope
-
     def _moments(self) -> MomentBound:
         """The bound through cumulants, which always applies."""
-        if self._through is None:
-            limit = None if self._renyi is None else self._renyi.limit
-            most = math.inf if limit is None else float(limit - 1)
-            self._through = MomentBound(self._cumulant, most)
-        return self._through
+        limit = None if self._renyi is None else self._renyi.limit
+        return MomentBound(self._cumulant, math.inf if limit is None else float(limit - 1))
 
     def _cumulant(self, t: float) -> float:
         total = math.fsum(n * pair.cumulant(t) for pair, n in self._pairs)
-        if self._slope is not None:
-            total += self._slope * t * (1 + t)
-        elif self._renyi is not None:
+        if self._renyi is not None:
             total += self._renyi.log_moment(t)
         return total + abs(total) * SUM_MARGIN
 
     def _curve(self) -> ProfileCurve | None:
-        """The closed form, where there is one."""
         if self._closed is _UNKNOWN:
             single = len(self._pairs) == 1
             self._closed = self._pairs[0][0].closed_form(self._pairs[0][1]) if single else None
         return self._closed  # type: ignore[return-value]
 
     def _listed(self) -> Enumeration | None:
-        """The losses one by one, where they are few."""
         if self._few is _UNKNOWN:
             if self._renyi is None or not self._pairs:
                 self._few = enumeration(self._pairs)
             else:
                 from discreet.loss.polygon import RenyiPart
 
-                curve = RenyiPart(self._renyi)
-                self._few = beside_curve(self._pairs, curve.finite_parts)
+                self._few = beside_curve(self._pairs, RenyiPart(self._renyi).finite_parts)
         return self._few  # type: ignore[return-value]
 
     def _line(self) -> Contour | None:
@@ -296,8 +327,12 @@ class FinitePart:
             from discreet.loss.lattice import LatticeSearch, OnLattice
             from discreet.loss.polygon import RenyiPart
 
-            square = sum((p.mu_squared for p, _ in self._pairs if is_normal(p)), Fraction(0))
-            rest: list[tuple[OnLattice, int]] = [(p, n) for p, n in self._pairs if not is_normal(p)]
+            square = sum(
+                (p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)), Fraction(0)
+            )
+            rest: list[tuple[OnLattice, int]] = [
+                (p, n) for p, n in self._pairs if not isinstance(p, GaussianPair)
+            ]
             if self._renyi is not None:
                 rest.append((RenyiPart(self._renyi), 1))
             known = infinite_mass(self._pairs).low
@@ -306,14 +341,31 @@ class FinitePart:
         return self._search
 
 
+def split_product(pairs: Iterable[tuple[Pair, int]]) -> tuple[Counted, Counted]:
+    """Take a product apart as engines want it: at most one Gaussian, the last, and leaks."""
+    rest: list[tuple[Pair, int]] = []
+    leaks: list[tuple[Pair, int]] = []
+    square = Fraction(0)
+    for pair, count in pairs:
+        for part in pair.factors():
+            if isinstance(part, GaussianPair):
+                square += part.mu_squared * count
+            elif isinstance(part, ResponsePair) and not part.epsilon:
+                leaks.append((part, count))
+            else:
+                rest.append((part, count))
+    gaussian = ((GaussianPair(square), 1),) if square else ()
+    return (*rest, *gaussian), tuple(leaks)
+
+
 def infinite_mass(pairs: Counted) -> Bracket:
-    """Enclose the chance that one of the losses is infinite.
+    """Enclose the probability that one of the losses is infinite.
 
     >>> from discreet.loss.gaussian import GaussianPair
     >>> infinite_mass(((GaussianPair(Fraction(1)), 1),))
     Bracket(low=0.0, high=0.0)
     """
-    low = high = 0.0  # logarithms of the chance that all losses are finite, negated
+    low = high = 0.0  # logarithms of the probability that all losses are finite, negated
     for pair, count in pairs:
         mass = pair.infinity()
         if mass.high:
@@ -334,75 +386,8 @@ def _largest(pairs: Counted) -> float:
     return max(0.0, float_up(total))
 
 
-_FEW: Final = 16
-
-
-@final
-class ProductProfile:
-    """The profile of one product of pairs, and of what a curve allows beside it."""
-
-    __slots__ = ("_curved", "_kept", "_lost", "infinite", "part")
-
-    def __init__(self, pairs: Counted, renyi: RenyiCurve | None) -> None:
-        """Take the product apart."""
-        apart = split_product(pairs)
-        self._curved = renyi is not None
-        self.part = FinitePart(apart.pairs, renyi)
-        self.infinite = infinite_mass((*apart.pairs, *apart.leaks))
-        self._lost = _exactly_lost((*apart.pairs, *apart.leaks))
-        self._kept = _kept(apart.leaks)
-
-    def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
-        """Enclose the profile at eps >= 0; without ``low``, from above."""
-        finite = self.part.delta(eps, low=low, lattice=lattice)
-        least = self.infinite.low + finite.low * self._kept.low * (1 - 2 * PRODUCT_MARGIN)
-        most = self.infinite.high + finite.high * self._kept.high * (1 + 2 * PRODUCT_MARGIN)
-        return Bracket.within(least * (1 - PRODUCT_MARGIN), most * (1 + PRODUCT_MARGIN), ceil=1.0)
-
-    def epsilon(
-        self, delta: Fraction, *, low: bool = True, lattice: bool = True, finer: bool = True
-    ) -> Bracket:
-        """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1.
-
-        Without ``low``, from above; without ``finer``, on one lattice.
-        """
-        ends = Fraction(self.infinite.high), Fraction(self.infinite.low)
-        most_lost, least_lost = ends if self._lost is None else (self._lost, self._lost)
-        least, most = float_down(delta - most_lost), float_up(delta - least_lost)
-        if most < 0:
-            return Bracket(math.inf, math.inf)
-        if 0 < least == most and self._kept.low == 1.0:
-            return self.part.epsilon(least, low=low, lattice=lattice, finer=finer)
-        bottom = self._least_epsilon(most) if low else 0.0
-        if least <= 0:
-            known = least == 0 and most_lost == least_lost
-            return Bracket(bottom, self.part.largest if known else math.inf)
-        share = least if self._kept.high == 1.0 else least / self._kept.high * (1 - 4 * UNIT)
-        top = self.part.epsilon(share, low=low, lattice=lattice, finer=finer).high
-        return Bracket(bottom, max(bottom, top))
-
-    def _least_epsilon(self, delta: float) -> float:
-        """Bound epsilon from below, where that much is left to the finite part."""
-        if self._curved:
-            return 0.0
-        if delta == 0.0:
-            return max(0.0, self.part.largest_below())
-        if self._kept.low == 1.0:
-            return self.part.epsilon(delta).low
-        share = delta / self._kept.low * (1 + 4 * UNIT) if self._kept.low else math.inf
-        return self.part.epsilon(share).low
-
-
-def _kept(leaks: Counted) -> Bracket:
-    """Enclose the chance that no leak occurs."""
-    if not leaks:
-        return Bracket(1.0, 1.0)
-    lost = infinite_mass(leaks)
-    return Bracket.within(1 - lost.high - 2 * UNIT, 1 - lost.low + 2 * UNIT, ceil=1.0)
-
-
 def _exactly_lost(pairs: Counted) -> Fraction | None:
-    """Return the chance of an infinite loss where few pairs have one, and all know it exactly.
+    """Return the probability of an infinite loss where few pairs have one, and all know it exactly.
 
     Without it a promise (epsilon, delta) would not be kept at just its own delta.
     """
@@ -419,197 +404,6 @@ def _exactly_lost(pairs: Counted) -> Fraction | None:
 _LEAK_SHARE: Final = 14  # bits of a delta: less of it moves delta as little as rounding rho does
 _WORTH: Final = 0.5  # of ln delta: a smaller gain of curves is lost again by converting them
 _MANY: Final = 16  # pairs that take seconds on a lattice
-
-
-@final
-class CompositionProfile:
-    """The profile of one composition; state is a cache."""
-
-    __slots__ = ("_doubled", "_exact", "_least", "_others", "_pairs", "_renyi", "_whole")
-
-    def __init__(self, pairs: Counted, renyi: RenyiCurve | None) -> None:
-        """Work nothing out yet."""
-        self._pairs, self._renyi = pairs, renyi
-        self._exact: FiniteProfile | object | None = _UNKNOWN
-        self._whole: ProductProfile | None = None
-        self._least: ProductProfile | None = None
-        self._others: dict[frozenset[Pair], ProductProfile] = {}
-        self._doubled: frozenset[Pair] | None = None
-
-    @property
-    def infinite(self) -> Bracket:
-        """The mass of infinite losses."""
-        return self._product().infinite
-
-    @property
-    def largest(self) -> float:
-        """A bound on the largest finite loss."""
-        return self._product().part.largest
-
-    def largest_below(self) -> float:
-        """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
-        return self._product().part.largest_below()
-
-    def delta(self, eps: float) -> Bracket:
-        """Enclose the profile at eps >= 0."""
-        exact = self._corners()
-        if exact is not None:
-            return exact.delta(eps)
-        if not self._two_bounds():
-            return self._product().delta(eps)
-        high = self.upper(eps)
-        return Bracket(min(self._attained().delta(eps).low, high), high)
-
-    def upper(self, eps: float, *, enough: float = 0.0) -> float:
-        """Bound the profile at eps >= 0 from above: the upper end of ``delta``, for less work.
-
-        A bound of at most ``enough`` is returned as it is, though others may be smaller.
-        """
-        if enough and math.isfinite(eps) and (rough := self._rough(eps, enough)) <= enough:
-            return rough
-        exact = self._corners()
-        if exact is not None:
-            return exact.delta(eps).high
-        high = self._product().delta(eps, low=False).high
-        if high > enough and self._two_bounds() and not math.isinf(eps):
-            part = self._product().part
-            for other, lattice in self._beside(lambda: part.order_at(eps)):
-                high = min(high, other.delta(eps, low=False, lattice=lattice).high)
-        return high
-
-    def _rough(self, eps: float, enough: float) -> float:
-        """Bound the profile by one continuous Gaussian and a leak above all pairs, if there is one.
-
-        Theorem key ``gaussian-smoothing``.  A leak of a small share of ``enough`` takes the least
-        noise away.  This takes a tenth of the time of lists and lattices, and is often enough.
-        """
-        bits, leak, squares = _LEAK_SHARE - math.frexp(enough)[1], Fraction(0), []
-        for pair, count in self._pairs:
-            smooth = pair.smoothed(max(bits, 0)) if self._renyi is None else None
-            if smooth is None:
-                return math.inf
-            squares.append(smooth[0] * count)
-            leak += smooth[1] * count
-        high = gaussian_delta(exact_sum(squares), eps).high + float_up(leak)
-        return min(high * (1 + PRODUCT_MARGIN), 1.0)
-
-    def delta_below_zero(self, reverse: CompositionProfile, eps: float) -> Bracket:
-        """Use h_PQ(a) = 1 - a + a h_QP(1/a) at a = e**eps < 1."""
-        if math.isinf(eps):
-            return Bracket(1.0, 1.0)
-        other = reverse.delta(-eps)
-        flat, scale = -math.expm1(eps), math.exp(eps)
-        low, high = flat + scale * other.low, flat + scale * other.high
-        return Bracket.within(
-            low * (1 - 4 * PRODUCT_MARGIN), high * (1 + 4 * PRODUCT_MARGIN), ceil=1.0
-        )
-
-    def epsilon(self, delta: Fraction) -> Bracket:
-        """Enclose the smallest epsilon >= 0 with a profile of at most delta."""
-        if delta >= 1:
-            return Bracket(0.0, 0.0)
-        exact = self._corners()
-        if exact is not None:
-            return exact.epsilon(delta)
-        bracket = self._product().epsilon(delta)
-        curved = self._renyi is not None and self._pairs
-        if delta == 0 or not (self._two_bounds() or curved):
-            return bracket
-        high = self._beside_epsilon(delta, bracket.high) if self._two_bounds() else bracket.high
-        return Bracket(min(self._attained().epsilon(delta).low, high), high)
-
-    def upper_epsilon(self, delta: Fraction, *, finer: bool = True) -> float:
-        """Bound that epsilon from above: the upper end of ``epsilon``, for less work.
-
-        Beside Gaussian noise, and where losses are few, the lower end says nothing about the upper.
-        Without ``finer`` it is not asked for, and one lattice has to do.
-        """
-        if delta >= 1 or self._corners() is not None:
-            return self.epsilon(delta).high
-        if finer and not self._product().part.one_sided:
-            return self.epsilon(delta).high
-        high = self._product().epsilon(delta, low=False, finer=finer).high
-        return self._beside_epsilon(delta, high) if self._two_bounds() and delta else high
-
-    def _beside_epsilon(self, delta: Fraction, high: float) -> float:
-        """Lower a bound on epsilon to that of products in which curves take the place of pairs."""
-        part, chance = self._product().part, max(float(delta), TINIEST)
-        for other, lattice in self._beside(lambda: part.order_for(chance)):
-            high = min(high, other.epsilon(delta, low=False, lattice=lattice).high)
-        return high
-
-    def _product(self) -> ProductProfile:
-        """The product of all pairs."""
-        if self._whole is None:
-            self._whole = ProductProfile(self._pairs, self._renyi)
-        return self._whole
-
-    def _corners(self) -> FiniteProfile | None:
-        """The exact profile, for finite laws."""
-        if self._exact is _UNKNOWN:
-            self._exact = finite_profile(self._pairs) if self._renyi is None else None
-        return self._exact  # type: ignore[return-value]
-
-    def _two_bounds(self) -> frozenset[Pair]:
-        """The pairs that know a curve; one run with a closed form has no use for it."""
-        if self._doubled is None:
-            doubled = frozenset(pair for pair, _ in self._pairs if knows_curve(pair))
-            alone = self._renyi is None and sum(count for _, count in self._pairs) == 1
-            exact = alone and all(pair.closed_form(1) is not None for pair in doubled)
-            self._doubled = frozenset() if exact else doubled
-        return self._doubled
-
-    def _beside(self, order: Callable[[], float]) -> Iterator[tuple[ProductProfile, bool]]:
-        """Products in which curves take the place of pairs: of all, and of those where it pays.
-
-        With each comes whether the gain is worth a lattice.
-        """
-        doubled = self._two_bounds()
-        if len(doubled) == len(self._pairs):
-            yield self._replaced(doubled), False
-        if len(self._pairs) > 1:
-            t, total, chosen = order(), 0.0, []
-            for pair, count in self._pairs:
-                gain = pair.gain(t) if knows_curve(pair) else 0.0
-                if gain > 0.0:
-                    total += count * gain
-                    chosen.append(pair)
-            if 0 < len(chosen) < len(self._pairs):
-                worth = total > _WORTH and len(self._pairs) <= _MANY
-                yield self._replaced(frozenset(chosen)), worth
-
-    def _replaced(self, chosen: frozenset[Pair]) -> ProductProfile:
-        """Add the curves of some pairs to what is known by curves."""
-        if chosen not in self._others:
-            total = self._renyi
-            for pair, count in self._pairs:
-                if pair in chosen and knows_curve(pair):
-                    curve = pair.curve().times(count)
-                    total = curve if total is None else total + curve
-            rest = tuple((pair, count) for pair, count in self._pairs if pair not in chosen)
-            self._others[chosen] = ProductProfile(rest, total)
-        return self._others[chosen]
-
-    def _attained(self) -> ProductProfile:
-        """A product that satisfies both bounds of every pair."""
-        if self._least is None:
-            least = tuple(
-                (pair.attained() if knows_curve(pair) else pair, count)
-                for pair, count in self._pairs
-            )
-            square = _attained_rho(self._renyi) * 2 if self._renyi is not None else Fraction(0)
-            gaussian = ((GaussianPair(square), 1),) if square else ()
-            self._least = ProductProfile((*least, *gaussian), None)
-        return self._least
-
-
-def _attained_rho(curve: RenyiCurve) -> Fraction:
-    """Return the largest rho whose Gaussian stays below a curve: its D_a is a rho, both ways.
-
-    At the orders at which a curve is known it may be asked for; in between it follows from them.
-    """
-    known = zip(curve.orders, curve.values, strict=True)
-    return curve.rho + min((value / order for order, value in known), default=Fraction(0))
 
 
 _MOST_COUNTED: Final = 10**50
@@ -632,16 +426,16 @@ class Composition:
     pairs: tuple[tuple[Pair, int], ...] = ()
     renyi: RenyiCurve | None = None
     _merged: _Merged = field(init=False, repr=False)
-    _account: CompositionProfile = field(init=False, repr=False)
+    _products: dict[frozenset[Pair] | None, Product] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Merge equal pairs, all Gaussians into one, and all smoothed ones into one."""
         self._fill(_Merged.of(self.pairs), self.renyi)
 
     def _fill(self, merged: _Merged, renyi: RenyiCurve | None) -> None:
-        """Set the fields."""
         pairs = merged.pairs()
-        fields = (pairs, renyi, merged, CompositionProfile(pairs, renyi))
+        products: dict[frozenset[Pair] | None, Product] = {}
+        fields = pairs, renyi, merged, products
         for name, value in zip(self.__slots__, fields, strict=True):
             object.__setattr__(self, name, value)
 
@@ -692,7 +486,7 @@ class Composition:
         return tuple(total + abs(total) * SUM_MARGIN for total in totals)
 
     def without_leak(self) -> tuple[Composition, Fraction]:
-        """Return what is lost if no smoothed Gaussian leaks, and the chance that one does.
+        """Return what is lost if no smoothed Gaussian leaks, and the probability that one does.
 
         The product of the two, one with pairs only and one a leak, dominates the composition.
         """
@@ -704,25 +498,131 @@ class Composition:
         rest._fill(_Merged(self._merged.counts, square, None), self.renyi)
         return rest, smooth.leak
 
+    def _product(self, chosen: frozenset[Pair] = frozenset()) -> Product:
+        """The product of all pairs, in which curves take the place of the chosen ones."""
+        if chosen not in self._products:
+            total = self.renyi
+            for pair, count in self.pairs:
+                if pair in chosen:
+                    curve = pair.curve().times(count)
+                    total = curve if total is None else total + curve
+            rest = tuple((pair, count) for pair, count in self.pairs if pair not in chosen)
+            self._products[chosen] = Product(rest, total)
+        return self._products[chosen]
+
+    def _attained(self) -> Product:
+        """A product that satisfies both bounds of every pair."""
+        if None not in self._products:
+            least = tuple(
+                (pair.attained() if pair.two_bounds else pair, count) for pair, count in self.pairs
+            )
+            square = _attained_rho(self.renyi) * 2 if self.renyi is not None else Fraction(0)
+            gaussian = ((GaussianPair(square), 1),) if square else ()
+            self._products[None] = Product((*least, *gaussian), None)
+        return self._products[None]
+
+    def _two_bounds(self) -> frozenset[Pair]:
+        """The pairs that know a curve; one run with a closed form has no use for it."""
+        doubled = frozenset(pair for pair, _ in self.pairs if pair.two_bounds)
+        alone = self.renyi is None and sum(count for _, count in self.pairs) == 1
+        exact = alone and all(pair.closed_form(1) is not None for pair in doubled)
+        return frozenset() if exact else doubled
+
+    def _beside(
+        self, doubled: frozenset[Pair], order: Callable[[], float]
+    ) -> Iterator[tuple[Product, bool]]:
+        """Products in which curves take the place of pairs: of all, and of those where it pays.
+
+        With each comes whether the gain is worth a lattice.
+        """
+        if len(doubled) == len(self.pairs):
+            yield self._product(doubled), False
+        if len(self.pairs) > 1 and doubled:
+            t = order()
+            gains = [(pair, count * pair.gain(t)) for pair, count in self.pairs if pair in doubled]
+            chosen = frozenset(pair for pair, gain in gains if gain > 0)
+            if 0 < len(chosen) < len(self.pairs):
+                total = sum(gain for _, gain in gains if gain > 0)
+                yield self._product(chosen), total > _WORTH and len(self.pairs) <= _MANY
+
+    def _rough(self, eps: float, enough: float) -> float:
+        """Bound the profile by one continuous Gaussian and a leak above all pairs, if there is one.
+
+        Theorem key ``gaussian-smoothing``.  A leak of a small share of ``enough`` takes the least
+        noise away.  This takes a tenth of the time of lists and lattices, and is often enough.
+        """
+        bits, leak, squares = _LEAK_SHARE - math.frexp(enough)[1], Fraction(0), []
+        for pair, count in self.pairs:
+            smooth = pair.smoothed(max(bits, 0)) if self.renyi is None else None
+            if smooth is None:
+                return math.inf
+            squares.append(smooth[0] * count)
+            leak += smooth[1] * count
+        high = gaussian_delta(exact_sum(squares), eps).high + float_up(leak)
+        return min(high * (1 + PRODUCT_MARGIN), 1.0)
+
     def infinity(self) -> Bracket:
         """Enclose the mass of infinite losses."""
-        return self._account.infinite
+        return self._product().infinite
 
     def largest(self) -> float:
         """Bound the largest finite loss: epsilon at delta zero, where no loss is infinite."""
-        return self._account.largest
+        return self._product().largest
 
     def largest_below(self) -> float:
         """Bound the largest loss from below; finite losses come as close to it as they like."""
-        return self._account.largest_below()
+        return self._product().largest_below()
 
     def delta(self, epsilon: float) -> Bracket:
         """Enclose the profile at any real epsilon."""
         if math.isnan(epsilon):
             raise OutOfRange("epsilon is not a number; give a real epsilon.")
-        if epsilon < 0:  # h_PQ(a) = 1 - a + a h_QP(1/a)
-            return self._account.delta_below_zero(self.reverse()._account, epsilon)  # noqa: SLF001
-        return self._account.delta(epsilon)
+        if epsilon < 0:
+            return self._delta_below_zero(epsilon)
+        if not self._two_bounds():
+            return self._product().delta(epsilon)
+        high = self.delta_above(epsilon)
+        return Bracket(min(self._attained().delta(epsilon).low, high), high)
+
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether the profile takes no engine."""
+        return self.renyi is None and self._product().is_simple
+
+    def deltas(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Bound the profile at many eps >= 0 from both sides.
+
+        >>> one = Composition(((GaussianPair(Fraction(1)), 1),))
+        >>> low, high = one.deltas(np.array([0.0, 1.0]))
+        >>> bool((low <= high).all()), round(float(high[1]), 9)
+        (True, 0.126936738)
+        """
+        match self.pairs:
+            case ((GaussianPair() as pair, 1),) if self.renyi is None:
+                return pair.finite_parts(eps)
+            case () if self.renyi is not None:
+                from discreet.loss.polygon import RenyiPart
+
+                return RenyiPart(self.renyi).finite_parts(eps)
+        if self.has_closed_form or self.renyi is not None or self._two_bounds():
+            brackets = [self.delta(each) for each in eps.tolist()]
+        else:
+            whole = self._product()
+            least = Fraction(whole.infinite.high) + Fraction(_RARE)
+            scale = 2 * self.epsilon(min(least, Fraction(1))).high
+            brackets = list(whole.deltas(eps, scale))
+        return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
+
+    def _delta_below_zero(self, eps: float) -> Bracket:
+        """Use h_PQ(a) = 1 - a + a h_QP(1/a) at a = e**eps < 1."""
+        if math.isinf(eps):
+            return Bracket(1.0, 1.0)
+        other = self.reverse().delta(-eps)
+        flat, scale = -math.expm1(eps), math.exp(eps)
+        low, high = flat + scale * other.low, flat + scale * other.high
+        return Bracket.within(
+            low * (1 - 4 * PRODUCT_MARGIN), high * (1 + 4 * PRODUCT_MARGIN), ceil=1.0
+        )
 
     def delta_above(self, epsilon: float, *, enough: float = 0.0) -> float:
         """Bound the profile at any real epsilon from above, for less work than both ends.
@@ -731,29 +631,65 @@ class Composition:
         """
         if epsilon < 0:
             return self.delta(epsilon).high
-        return self._account.upper(epsilon, enough=enough)
+        known = math.isfinite(epsilon)
+        if enough and known and (rough := self._rough(epsilon, enough)) <= enough:
+            return rough
+        whole = self._product()
+        high = whole.delta(epsilon, low=False).high
+        if high > enough and known and (doubled := self._two_bounds()):
+            for other, lattice in self._beside(doubled, lambda: whole.order_at(epsilon)):
+                high = min(high, other.delta(epsilon, low=False, lattice=lattice).high)
+        return high
 
     def epsilon(self, delta: float | Fraction) -> Bracket:
         """Enclose the smallest epsilon >= 0 at which the profile is at most delta."""
-        return self._account.epsilon(_chance(delta))
+        chance = _probability(delta)
+        if chance >= 1:
+            return Bracket(0.0, 0.0)
+        bracket, doubled = self._product().epsilon(chance), self._two_bounds()
+        if chance == 0 or not (doubled or (self.renyi is not None and self.pairs)):
+            return bracket
+        high = self._lowered(chance, bracket.high, doubled)
+        return Bracket(min(self._attained().epsilon(chance).low, high), high)
 
     def epsilon_above(self, delta: float | Fraction, *, finer: bool = True) -> float:
         """Bound the smallest epsilon >= 0 from above, for less work than both ends.
 
+        With Gaussian noise, and where losses are few, the lower end says nothing about the upper.
         Without ``finer`` it may lie about a thousandth higher, and takes a tenth of the time.
         """
-        return self._account.upper_epsilon(_chance(delta), finer=finer)
+        chance, whole = _probability(delta), self._product()
+        if chance >= 1 or (finer and not whole.one_sided):
+            return self.epsilon(chance).high
+        high = whole.epsilon(chance, low=False, finer=finer).high
+        return self._lowered(chance, high, self._two_bounds()) if chance else high
+
+    def _lowered(self, delta: Fraction, high: float, doubled: frozenset[Pair]) -> float:
+        """Lower a bound on epsilon to that of products in which curves take the place of pairs."""
+        whole, chance = self._product(), max(float(delta), TINIEST)
+        for other, lattice in self._beside(doubled, lambda: whole.order_for(chance)):
+            high = min(high, other.epsilon(delta, low=False, lattice=lattice).high)
+        return high
 
 
-def _chance(delta: float | Fraction) -> Fraction:
+def _probability(delta: float | Fraction) -> Fraction:
     if not 0 <= delta <= 1:
-        raise OutOfRange("delta is not between 0 and 1; give a delta from 0 to 1.")
+        raise OutOfRange(f"delta must be between 0 and 1, got {delta}.")
     return Fraction(delta)
+
+
+def _attained_rho(curve: RenyiCurve) -> Fraction:
+    """Return the largest rho whose Gaussian stays below a curve: its D_a is a rho, both ways.
+
+    At the orders at which a curve is known it may be asked for; in between it follows from them.
+    """
+    known = zip(curve.orders, curve.values, strict=True)
+    return curve.rho + min((value / order for order, value in known), default=Fraction(0))
 
 
 def _log_moments(pair: Pair, count: int, orders: Sequence[float]) -> list[float]:
     """Bound the moments of one release, so many times, by its pair or by its curve."""
-    if not knows_curve(pair):
+    if not pair.two_bounds:
         bounds = list(map(pair.log_moment, orders))
     elif pair.infinity().high:  # the pair bounds no moment
         bounds = list(map(pair.curve().log_moment, orders))

@@ -19,12 +19,7 @@ Profiles of losses with atoms, or nearly so: a contour that a little noise cuts 
 Theorem (key ``smoothed-contour``).  Let D be the finite profile of a product, and D_m that of its
 product with the Gaussian pair of a small mu = m.  With f_m the density of the smoothed loss,
 D_m - m**2 (1 + m) e**(m**2/8) f_m <= D <= D_m   at every eps, for 0 < m <= 0.2.
-Proof.  A further release only raises a profile.  D_m(eps) - D(eps) is the mean, over the loss L, of
-g(L - eps), where g(v) = min(1, e**-v) p(|v|) and p is the profile of the Gaussian pair.  With
-Mills' ratio M and the normal density n, p(x) = n(a) (M(a) - M(a + m)) at a = x/m - m/2 >= -m/2,
-and -M'(s) = 1 - s M(s) <= 1 + m from there on; so g(v) <= m (1 + m) e**(-v/2) n(v/m).  And
-e**(-v/2) n(v/m) = e**(m**2/8) n(v/m + m/2) is m e**(m**2/8) times the density at eps of the loss L
-moved by that of the Gaussian.
+Proof: docs/proofs/accounting.md, section 15.
 
 Both are trapezoidal sums along one line of complex orders, as in key ``contour-aliasing``: D_m with
 the factor 1/(z (z+1)), f_m without it.  Sums of f_m exceed it, as all its aliases are positive.
@@ -37,13 +32,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.loss.moments import largest_epsilon_above, smallest_epsilon
 from discreet.loss.pair import Complexes, Floats, Transform
@@ -66,9 +59,14 @@ _LEFT_OUT: Final = math.log(1e-11)  # what a cut may leave out of delta
 _APART: Final = 1e-9  # relatively: orders that are no later than c
 
 
+@final
 @dataclass(frozen=True, slots=True)
-class TrapezoidalSum(ABC):
-    """One trapezoidal sum: everything in it is relative to e**(K(c) - c eps)."""
+class _Sum:
+    """One trapezoidal sum: everything in it is relative to e**(K(c) - c eps).
+
+    ``smoothing`` is how far D_m may lie above the profile in units of f_m, or zero; then the sum of
+    f_m has the weights times ``orders``, z (z + 1).
+    """
 
     c: float
     period: float
@@ -76,26 +74,37 @@ class TrapezoidalSum(ABC):
     wrong: float  # of the base
     heights: Floats
     weights: Complexes
+    orders: Complexes
     later: Floats  # orders above c, and their cumulants
     cumulants: Floats
+    slack: tuple[float, float]  # of both sums
+    per_eps: tuple[float, float]
+    smoothing: float = 0.0
 
-    @abstractmethod
     def ends(self, eps: float) -> tuple[float, float]:
         """Bound the finite profile at eps from both sides."""
+        phase = self.heights * eps
+        value = float(self.weights.real @ np.cos(phase) + self.weights.imag @ np.sin(phase))
+        scale = self.base - self.c * eps
+        loose = self.wrong + 16 * UNIT * (1 + abs(self.base) + self.c * abs(eps))
+        slack = self.slack[0] + self.per_eps[0] * abs(eps)
+        most = math.exp(min(scale + loose, 700.0))
+        low = (value - slack) * math.exp(min(scale - loose, 700.0)) - self._alias(eps)
+        if self.smoothing:
+            turned = self.weights * self.orders * np.exp(-1j * phase)
+            density = float(turned.real.sum()) + self.slack[1] + self.per_eps[1] * abs(eps)
+            low -= self.smoothing * max(density, 0.0) * most
+        return bound_below(low), bound_above(max(value + slack, 0.0) * most)
 
     def upper(self, eps: float) -> float:
-        """The upper end alone."""
+        """Return the upper end alone."""
         return self.ends(eps)[1]
 
     def lower(self, eps: float) -> float:
-        """The lower end alone."""
+        """Return the lower end alone."""
         return self.ends(eps)[0]
 
-    def loose(self, eps: float) -> float:
-        """Bound the error of the exponent of the scale."""
-        return self.wrong + 16 * UNIT * (1 + abs(self.base) + self.c * abs(eps))
-
-    def alias(self, eps: float) -> float:
+    def _alias(self, eps: float) -> float:
         """Bound the terms of the sum that belong to other points."""
         left = math.exp(-self.c * self.period) / -math.expm1(-self.c * self.period)
         gap = (self.later - self.c) * self.period
@@ -111,7 +120,6 @@ class RealOrders:
     __slots__ = ("_gaps", "constant", "error", "orders", "safe", "transforms", "value")
 
     def __init__(self, transforms: Sequence[Transform], count: int) -> None:
-        """Evaluate ``count`` orders between 1/500 and 2000."""
         self.transforms, (self.orders, self.constant, self._gaps) = tuple(transforms), _grid(count)
         self.value, self.error = np.zeros(count), np.zeros(count)
         for transform in self.transforms:
@@ -130,10 +138,6 @@ class RealOrders:
         over = (self.exponents(eps) + need)[None, :] / self._gaps
         right = np.where(self._gaps > 0, over, np.inf).min(axis=1)
         return np.asarray(np.maximum(need / self.orders, right))
-
-    def later(self, c: float) -> NDArray[np.bool_]:
-        """Mark the orders above c."""
-        return np.asarray(c * (1 + _APART) < self.orders)
 
     def line(self, c: float, heights: Floats) -> tuple[Complexes, Floats, Floats]:
         """Add up the cumulants at c + i heights, their errors, and their sizes."""
@@ -159,22 +163,56 @@ def short_spacing(period: float) -> float:
     return math.ldexp(math.floor(mantissa * (1 << 26)), exponent - 26)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Sum(TrapezoidalSum):
-    left_out: float
-    rounding: float
-    per_eps: float
+def _summed(
+    real: RealOrders, index: int, heights: Floats, log_left_out: float, width: float = 0.0
+) -> _Sum | None:
+    """Evaluate one sum; None where rounding has won.
 
-    def ends(self, eps: float) -> tuple[float, float]:
-        """Bound the finite profile at eps from both sides."""
-        phase = self.heights * eps
-        value = float(self.weights.real @ np.cos(phase) + self.weights.imag @ np.sin(phase))
-        slack = self.left_out + self.rounding + self.per_eps * abs(eps)
-        scale, loose = self.base - self.c * eps, self.loose(eps)
-        high = max(value + slack, 0.0) * math.exp(min(scale + loose, 700.0))
-        low = (value - slack) * math.exp(min(scale - loose, 700.0)) - self.alias(eps)
-        return bound_below(low), bound_above(high)
+    Without a ``width`` of smoothing the sum ends where ``log_left_out`` bounds the rest.  With one,
+    its Gaussian factor ends both sums, and faint weights are dropped.
+    """
+    square = width * width
+    c, wrong = float(real.orders[index]), float(real.error[index])
+    base = float(real.value[index]) + c * (c + 1) * square / 2
+    value, error, size = real.line(c, heights)
+    z = c + 1j * heights
+    orders = z * (z + 1)
+    value, size = value + orders * (square / 2), size + np.abs(orders) * square
+    if not max(wrong, float((value - base).real.max())) <= 1.0:
+        return None
+    weights = np.exp(value - base) / orders * (heights[1] / math.pi)
+    weights[0] *= 0.5
+    modulus = np.abs(weights)
+    relative = np.expm1(np.minimum(error + wrong, 50.0)) + UNIT * (
+        96 + 16 * (size + abs(base)) + 2 * len(heights)
+    )
+    left_out, beyond = math.exp(log_left_out + min(wrong, 1.0)) * (1 + CUT_MARGIN), 0.0
+    wide, kept = modulus * np.abs(orders), modulus >= 0.0
+    if width:
+        last = float(heights[-1])
+        faded = math.exp(-square * last**2 / 2 + min(wrong, 1.0)) / (math.pi * last)
+        left_out, beyond = faded * (1 + CUT_MARGIN), faded / square * (1 + CUT_MARGIN)
+        kept = modulus > _DROPPED * float(modulus[0])
+    slack = [
+        cut + float(each @ relative) * (1 + CUT_MARGIN) + float(each[~kept].sum())
+        for cut, each in ((left_out, modulus), (beyond, wide))
+    ]
+    later = c * (1 + _APART) < real.orders
+    raised = real.orders * (real.orders + 1) * square / 2 * (1 + CUT_MARGIN)
+    return _Sum(
+        c=c,
+        period=2 * math.pi / float(heights[1]) * (1 - 4 * UNIT),
+        base=base,
+        wrong=wrong,
+        heights=heights[kept],
+        weights=weights[kept],
+        orders=orders[kept],
+        later=real.orders[later],
+        cumulants=(real.safe + real.constant + raised)[later],
+        slack=(slack[0], slack[1]),
+        per_eps=(8 * UNIT * float(modulus @ heights), 8 * UNIT * float(wide @ heights)),
+        smoothing=square * (1 + width) * math.exp(square / 8) * (1 + ORDERS_MARGIN),
+    )
 
 
 @final
@@ -184,25 +222,19 @@ class Contour:
     __slots__ = ("_real",)
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
-        """Evaluate the real orders."""
         self._real = RealOrders(transforms, 80)
 
-    def ceiling(self, delta: float, rho: float = 0.0) -> float:
-        """Bound epsilon through the real orders alone, beside a curve of that rho."""
+    def ceiling(self, delta: float) -> float:
+        """Bound epsilon through the real orders alone."""
         real = self._real
-        values = (real.safe + self._curve(rho) + real.constant - math.log(delta)) / real.orders
+        values = (real.safe + real.constant - math.log(delta)) / real.orders
         return bound_above(float(values.min()) * (1 + ORDERS_MARGIN) + ORDERS_MARGIN)
 
-    def delta_ceiling(self, eps: float, rho: float = 0.0) -> float:
-        """Bound the profile through the real orders alone, beside a curve of that rho."""
+    def delta_ceiling(self, eps: float) -> float:
+        """Bound the profile through the real orders alone."""
         real = self._real
-        exponent = float((real.safe + self._curve(rho) + real.constant - real.orders * eps).min())
+        exponent = float(real.exponents(eps).min())
         return min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
-
-    def _curve(self, rho: float) -> Floats:
-        """Bound t D_(1+t) from above."""
-        orders = self._real.orders
-        return np.asarray(rho * orders * (1 + orders) * (1 + ORDERS_MARGIN))
 
     def order_at(self, eps: float) -> float:
         """Return the real order that bounds the profile at eps best."""
@@ -296,35 +328,7 @@ class Contour:
         if left_out > limit + 9:  # more than about 1e-7 of delta: not worth evaluating
             return None
         heights = spacing * np.arange(count)
-        return self._weigh(index, heights, math.exp(left_out) * (1 + CUT_MARGIN))
-
-    def _weigh(self, index: int, heights: Floats, left_out: float) -> _Sum | None:
-        real = self._real
-        c, base, wrong = (float(of[index]) for of in (real.orders, real.value, real.error))
-        value, error, size = real.line(c, heights)
-        if not max(wrong, float((value - base).real.max())) <= 1.0:  # rounding has won
-            return None
-        z = c + 1j * heights
-        weights = np.exp(value - base) / (z * (z + 1)) * (heights[1] / math.pi)
-        weights[0] *= 0.5
-        modulus = np.abs(weights)
-        relative = np.expm1(np.minimum(error + wrong, 50.0)) + UNIT * (
-            64 + 8 * (size + abs(base)) + 2 * len(heights)
-        )
-        later = real.later(c)
-        return _Sum(
-            c=c,
-            period=2 * math.pi / float(heights[1]) * (1 - 4 * UNIT),
-            base=base,
-            wrong=wrong,
-            heights=heights,
-            weights=weights,
-            later=real.orders[later],
-            cumulants=(real.safe + real.constant)[later],
-            left_out=left_out * math.exp(min(wrong, 1.0)),
-            rounding=float(modulus @ relative) * (1 + CUT_MARGIN),
-            per_eps=8 * UNIT * float(modulus @ heights),
-        )
+        return _summed(self._real, index, heights, left_out)
 
     def _decay(self, c: float, height: float) -> float:
         total = 0.0
@@ -344,29 +348,6 @@ _DROPPED: Final = 1e-19  # weights below this part of the first are dropped (sec
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class _SmoothedSum(TrapezoidalSum):
-    """Both sums at one order: the weights are those of D_m."""
-
-    factor: float  # m**2 (1 + m) e**(m**2/8)
-    orders: Complexes  # z (z + 1)
-    slack: tuple[float, float]  # of both sums
-    per_eps: tuple[float, float]
-
-    def ends(self, eps: float) -> tuple[float, float]:
-        """Bound the finite profile at eps from both sides."""
-        turned = self.weights * np.exp(-1j * (self.heights * eps))
-        value = float(turned.real.sum())
-        density = float((turned * self.orders).real.sum())
-        scale, loose = self.base - self.c * eps, self.loose(eps)
-        slack = [s + p * abs(eps) for s, p in zip(self.slack, self.per_eps, strict=True)]
-        high = max(value + slack[0], 0.0) * math.exp(min(scale + loose, 700.0))
-        most = max(density + slack[1], 0.0) * math.exp(min(scale + loose, 700.0))
-        low = (value - slack[0]) * math.exp(min(scale - loose, 700.0))
-        return bound_below(low - self.factor * most - self.alias(eps)), bound_above(high)
-
-
-@final
 class SmoothedContour:
     """The smoothed contour of one composition.
 
@@ -379,12 +360,10 @@ class SmoothedContour:
     def __init__(
         self, transforms: Sequence[Transform], size: int, highest: float = math.inf
     ) -> None:
-        """Evaluate the real orders."""
         self._real, self._size = RealOrders(transforms, 120), max(size, 1)
         self._highest = highest
 
     def delta(self, eps: float) -> Bracket | None:
-        """Enclose the finite profile at eps >= 0."""
         best = Bracket(0.0, 1.0)
         exponent = float(self._real.exponents(eps).min())
         fresh = self._planned(math.exp(min(exponent, 0.0)) * 0.05 + 1e-290, eps)
@@ -403,7 +382,7 @@ class SmoothedContour:
         low = largest_epsilon_above(total.lower, delta, high=high, tolerance=tolerance)
         return known.meet(Bracket(min(low, high), high))
 
-    def _planned(self, delta: float, eps: float) -> _SmoothedSum | None:
+    def _planned(self, delta: float, eps: float) -> _Sum | None:
         """Choose the order, the period and the smoothing for one point."""
         real, need = self._real, _NEED - math.log(delta)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -418,46 +397,4 @@ class SmoothedContour:
         width = _FADED / (spacing * max(count, 1))
         if count < 2 or not width <= _WIDEST:
             return None
-        return self._evaluated(index, spacing * np.arange(count), width)
-
-    def _evaluated(self, index: int, heights: Floats, width: float) -> _SmoothedSum | None:
-        real, square = self._real, width * width
-        c, wrong = float(real.orders[index]), float(real.error[index])
-        base = float(real.value[index]) + c * (c + 1) * square / 2
-        value, error, size = real.line(c, heights)
-        z = c + 1j * heights
-        orders = z * (z + 1)
-        value, size = value + orders * (square / 2), size + np.abs(orders) * square
-        if not max(wrong, float((value - base).real.max())) <= 1.0:  # rounding has won
-            return None
-        weights = np.exp(value - base) / orders * (heights[1] / math.pi)
-        weights[0] *= 0.5
-        modulus = np.abs(weights)
-        relative = np.expm1(np.minimum(error + wrong, 50.0)) + UNIT * (
-            96 + 16 * (size + abs(base)) + 2 * len(heights)
-        )
-        wide = modulus * np.abs(orders)
-        faded = math.exp(-square * float(heights[-1]) ** 2 / 2 + min(wrong, 1.0))
-        left_out = faded / (math.pi * float(heights[-1])) * (1 + CUT_MARGIN)
-        beyond = faded / (math.pi * square * float(heights[-1])) * (1 + CUT_MARGIN)
-        kept = modulus > _DROPPED * float(modulus[0])
-        dropped = float(modulus[~kept].sum()), float(wide[~kept].sum())
-        later = real.later(c)
-        raised = real.orders * (real.orders + 1) * square / 2 * (1 + CUT_MARGIN)
-        return _SmoothedSum(
-            c=c,
-            period=2 * math.pi / float(heights[1]) * (1 - 4 * UNIT),
-            base=base,
-            wrong=wrong,
-            heights=heights[kept],
-            weights=weights[kept],
-            later=real.orders[later],
-            cumulants=(real.safe + real.constant + raised)[later],
-            factor=square * (1 + width) * math.exp(square / 8) * (1 + ORDERS_MARGIN),
-            orders=orders[kept],
-            slack=(
-                left_out + float(modulus @ relative) * (1 + CUT_MARGIN) + dropped[0],
-                beyond + float(wide @ relative) * (1 + CUT_MARGIN) + dropped[1],
-            ),
-            per_eps=(8 * UNIT * float(modulus @ heights), 8 * UNIT * float(wide @ heights)),
-        )
+        return _summed(real, index, spacing * np.arange(count), -math.inf, width)

@@ -30,9 +30,8 @@ table asks once at each of its knots.  Theorem key: ``dots``.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final, Protocol, final
@@ -40,27 +39,13 @@ from typing import ClassVar, Final, Protocol, final
 import numpy as np
 
 from discreet.loss.composition import Composition
-from discreet.loss.contour import Contour
-from discreet.loss.finite import enumeration, finite_profile
-from discreet.loss.gaussian import GaussianPair, gaussian_deltas
-from discreet.loss.lattice import LatticeSearch, OnLattice
 from discreet.loss.moments import log_constant
-from discreet.loss.pair import (
-    Floats,
-    Pair,
-    PairFamily,
-    PrivacyLossDistribution,
-    ProfileCurve,
-    knows_curve,
-    transforms,
-)
+from discreet.loss.pair import Floats, Pair, PrivacyLossDistribution, ProfileCurve
 from discreet.loss.polygon import (
     Bounds,
     HalfProfile,
     Polygon,
-    RenyiPart,
     above_knots,
-    below_knots,
     below_polygon,
     knots,
     tabulated_profile,
@@ -71,7 +56,6 @@ from discreet.loss.rounding import (
     LOG_MARGIN,
     MOMENT_MARGIN,
     NODE_MARGIN,
-    PRODUCT_MARGIN,
     UNIT,
     Bracket,
 )
@@ -105,7 +89,6 @@ class ProfileTable:
         return cls(right, left, *low, atoms)
 
     def reverse(self) -> ProfileTable:
-        """Swap the two laws."""
         mass, losses = self.atoms
         return ProfileTable(
             self.backward,
@@ -130,7 +113,6 @@ class ProfileTable:
         return ProfileTable(*right, *left, _atoms(*right))
 
     def upper(self, eps: Floats) -> Floats:
-        """Bound h_PQ(e**eps) from above, at any real eps."""
         right, left = self.forward.at(np.maximum(eps, 0.0)), self.backward.at(-eps)
         value = np.where(eps >= 0, right, _mirrored(eps, left))
         return np.minimum(value * (1 + CHORD_MARGIN), 1.0)
@@ -206,7 +188,7 @@ class ProfileTable:
 
 
 def _to_lattice(last: float, step: float) -> float:
-    """Return how far to the right a law moves so that its last corner stays where it nearly is."""
+    """Return how far right the losses move so that the last corner stays where it nearly is."""
     gap = math.ceil(last / step - 1e-9) * step - last
     return max(gap, 0.0) + _SHIFT if gap < _NEARLY * step else _SHIFT
 
@@ -285,7 +267,7 @@ def _bridged(right: Polygon, left: Polygon) -> tuple[Polygon, Polygon]:
 
 
 def _above(other: Polygon, j: int, side: Polygon, i: int) -> bool:
-    """Say whether node i of a side is above the line from node j of the other to node i + 1."""
+    """Return True if node i of a side is above the line from node j of the other to node i + 1."""
     b = math.exp(-float(other.x[j]))
     low = b * float(other.value[j]) - math.expm1(-float(other.x[j]))  # seen from this side
     a, c = math.exp(float(side.x[i])), math.exp(float(side.x[i + 1]))
@@ -316,7 +298,7 @@ class Shape(Hashable, Protocol):
     """What defines a curved pair, seen in one direction; equal shapes have equal profiles."""
 
     def reverse(self) -> Shape:
-        """Swap the two laws."""
+        """Swap the two distributions."""
         ...
 
     def half_profile(self) -> HalfProfile:
@@ -346,13 +328,12 @@ class TableShape:
     __slots__ = ()
 
     def profile(self, eps: float) -> Bracket | None:  # noqa: ARG002
-        """The table defines the pair."""
         return None
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class CurvedPair(PairFamily):
+class CurvedPair(Pair):
     """The pair of a shape."""
 
     shape: Shape
@@ -361,22 +342,18 @@ class CurvedPair(PairFamily):
     rare_losses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Keep the hash: tables are looked up by it often."""
         object.__setattr__(self, "_hash", hash(self.shape))
 
     def __hash__(self) -> int:
         return self._hash
 
     def reverse(self) -> CurvedPair:
-        """Swap the two laws."""
         return CurvedPair(self.shape.reverse())
 
     def group(self, k: int) -> CurvedPair | None:
-        """Only the trivial group is known exactly."""
         return self if k == 1 else None
 
     def table(self) -> ProfileTable:
-        """The polygons around the profile."""
         return _table(self)
 
     def cumulant(self, t: float) -> float:
@@ -384,11 +361,9 @@ class CurvedPair(PairFamily):
         return _cumulant(self, t)
 
     def infinity(self) -> Bracket:
-        """Ask the shape."""
         return _ends(self).infinite
 
     def largest(self) -> float:
-        """Ask the shape."""
         return _ends(self).largest
 
     def largest_below(self) -> float:
@@ -401,7 +376,6 @@ class CurvedPair(PairFamily):
         return MomentGrowth(linear=largest) if math.isfinite(largest) else self.shape.growth()
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        """Ask the shape, or read the table, for one run."""
         return self._finite if count == 1 else None
 
     def _finite(self, eps: float) -> Bracket:
@@ -413,19 +387,15 @@ class CurvedPair(PairFamily):
         return self._without_infinity(whole)
 
     def grain(self) -> Fraction | None:
-        """Ask the shape."""
         return _ends(self).grain
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Read the table."""
         return self.table().finite_parts(eps, self.infinity())
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect the dots of the table."""
         return self.table().above(step, self.infinity())
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect lowered dots of the table."""
         return self.table().below(step, self.infinity())
 
 
@@ -491,145 +461,13 @@ def beyond_table(
     return best + MOMENT_MARGIN * (1 + abs(best)) if math.isfinite(best) else best
 
 
-_GOOD: Final = 1e-6
-_FAINT: Final = 1e-25  # not worth a second engine
-_RARE: Final = 1e-9
-_DEVIATIONS: Final = 14.0  # of a Gaussian on a lattice
-_MOST_KNOTS_COMPOSITION_CURVE: Final = 1 << 20
-
-
-def profiles_at(composition: Composition, eps: Floats) -> tuple[Floats, Floats]:
-    """Bound the profile at many eps >= 0 from both sides.
-
-    >>> one = Composition(((GaussianPair(Fraction(1)), 1),))
-    >>> low, high = profiles_at(one, np.array([0.0, 1.0]))
-    >>> bool((low <= high).all()), round(float(high[1]), 9)
-    (True, 0.126936738)
-    """
-    match composition.pairs:
-        case ((GaussianPair(mu_squared=square), 1),) if composition.renyi is None:
-            value, error = gaussian_deltas(float(square), eps)
-            return np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
-        case () if composition.renyi is not None:
-            return RenyiPart(composition.renyi).finite_parts(eps)
-    known = has_closed_form(composition) or _leaks(composition) or enumeration(composition.pairs)
-    ask = _closed_form(composition) or (composition.delta if known else None)
-    read = _reader(composition).deltas(eps) if ask is None else map(ask, eps.tolist())
-    brackets = list(read)
-    return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
-
-
-def _closed_form(composition: Composition) -> ProfileCurve | None:
-    """The closed form of one run without infinite losses: the composition, for less work."""
-    match composition.pairs:
-        case ((pair, 1),) if composition.renyi is None and not pair.infinity().high:
-            return pair.closed_form(1)
-    return None
-
-
-def has_closed_form(composition: Composition) -> bool:
-    """Say whether the composition has a closed form."""
-    if composition.renyi is not None:
-        return False
-    if composition.largest() <= 0:
-        return True
-    if len(composition.pairs) == 1:
-        pair, count = composition.pairs[0]
-        if pair.closed_form(count) is not None:
-            return True
-    return finite_profile(composition.pairs) is not None
-
-
-def _leaks(composition: Composition) -> bool:
-    """Say whether the composition knows more than its pairs do."""
-    return composition.renyi is not None or any(knows_curve(pair) for pair, _ in composition.pairs)
-
-
-@final
-class _Reader:
-    """A contour where one is good, and a lattice with everything on it, Gaussians too."""
-
-    __slots__ = ("_contour", "_infinite", "_largest", "_scale", "_search")
-
-    def __init__(self, composition: Composition) -> None:
-        """Plan both."""
-        self._infinite, self._largest = composition.infinity(), composition.largest()
-        parts = transforms(composition.pairs)
-        self._contour = None if parts is None else Contour(parts)
-        least = Fraction(self._infinite.high) + Fraction(_RARE)
-        self._scale = 2 * composition.epsilon(min(least, Fraction(1))).high
-        laws: list[tuple[OnLattice, int]] = [
-            (_OnLattice(pair.mu_squared) if isinstance(pair, GaussianPair) else pair, count)
-            for pair, count in composition.pairs
-        ]
-        self._search = LatticeSearch(laws, 0.0, self._infinite.low)
-
-    def deltas(self, eps: Floats) -> Iterator[Bracket]:
-        """Enclose the profile at many points."""
-        inside = eps[eps < self._largest]
-        known = itertools.repeat(Bracket(0.0, 1.0))
-        on_contour = iter(known if self._contour is None else self._contour.deltas(inside))
-        for each in eps.tolist():
-            infinite = each >= self._largest
-            yield self._infinite if infinite else self._delta(each, next(on_contour))
-
-    def _delta(self, eps: float, bracket: Bracket) -> Bracket:
-        infinite = self._infinite
-        if bracket.width > _GOOD * bracket.high and bracket.high > _FAINT:
-            other = self._search.delta(eps, self._scale)
-            bracket = bracket if other is None else bracket.meet(other)
-        low, high = infinite.low + bracket.low, infinite.high + bracket.high
-        return Bracket.within(low * (1 - PRODUCT_MARGIN), high * (1 + PRODUCT_MARGIN), ceil=1.0)
-
-
-@functools.lru_cache(maxsize=64)
-def _reader(composition: Composition) -> _Reader:
-    return _Reader(composition)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _OnLattice:
-    """A Gaussian pair with laws on a lattice."""
-
-    square: Fraction
-
-    spread: ClassVar[bool] = True
-
-    def grain(self) -> Fraction | None:
-        """There are no atoms."""
-        return Fraction(0)
-
-    def largest(self) -> float:
-        """Dots end there."""
-        return float(self.square) / 2 + _DEVIATIONS * math.sqrt(self.square)
-
-    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect the dots of the profile."""
-        start, x, value, error = self._knots(step)
-        return above_knots(start, x, np.minimum(value + error, 1.0), step) if len(x) else None
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect lowered dots of the profile."""
-        start, x, value, error = self._knots(step)
-        ends = np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
-        return below_knots(start, x, ends, 1 - UNIT, step) if len(x) else None
-
-    def _knots(self, step: Fraction) -> tuple[int, Floats, Floats, Floats]:
-        reach = self.largest()
-        if 2 * reach > _MOST_KNOTS_COMPOSITION_CURVE * step:
-            return 0, np.zeros(0), np.zeros(0), np.zeros(0)
-        start, x = knots(-reach, reach, step)
-        return start, x, *gaussian_deltas(float(self.square), x)
-
-
 _FINE: Final = 6e-6
 _COARSE: Final = 1.2e-5
 
 
 def tabulated_shape(bounds: Bounds, ends: LossEnds, parts: Iterable[Composition]) -> HalfProfile:
     """Tabulate a profile that is made of compositions: coarsely, where one has no closed form."""
-    closed = all(has_closed_form(part) for part in parts)
+    closed = all(part.has_closed_form for part in parts)
     return tabulated_profile(
         bounds,
         largest=ends.largest,
@@ -653,29 +491,23 @@ class CompositionShape:
     composition: Composition
 
     def reverse(self) -> CompositionShape:
-        """Swap the two neighbors."""
         return CompositionShape(self.composition.reverse())
 
     def half_profile(self) -> HalfProfile:
-        """Evaluate the profile."""
         own = self.composition
-        return tabulated_shape(lambda eps: profiles_at(own, eps), self.ends(), [own])
+        return tabulated_shape(own.deltas, self.ends(), [own])
 
     def profile(self, eps: float) -> Bracket:
-        """Ask the composition."""
         return self.composition.delta(eps)
 
     def ends(self) -> LossEnds:
-        """Ask the composition."""
         whole = self.composition
         return LossEnds(whole.infinity(), whole.largest_below(), whole.largest(), grain_of(whole))
 
     def cumulant(self, t: float) -> float:
-        """Add up the cumulants of the pairs."""
         return cumulant(self.composition, t)
 
     def growth(self) -> MomentGrowth | None:
-        """Ask the composition."""
         return growth(self.composition)
 
 

@@ -73,7 +73,7 @@ def largest_loss(composition: Composition) -> Fraction | None:
 
 
 def _may_be_infinite(pair: Pair) -> bool:
-    """Say whether a pair, or one of those that stand above it in a product, leaks everything."""
+    """Return True if a pair, or one of those that stand above it in a product, leaks everything."""
     if pair.infinity().high > 0:
         return True
     for part in pair.factors():  # noqa: SIM110  (asked for every release)
@@ -92,7 +92,7 @@ def _largest_of(pair: Pair) -> Fraction | None:
 
 
 def dominates(larger: Composition, smaller: Composition) -> bool:
-    """Say whether a matching proves that ``larger`` dominates ``smaller``.
+    """Return True if a matching proves that ``larger`` dominates ``smaller``.
 
     >>> from discreet.loss.composition import Composition
     >>> one = Composition(pairs=((LaplacePair(Fraction(1)), 2),), renyi=None)

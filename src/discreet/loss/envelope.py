@@ -4,7 +4,7 @@ Trust: kernel.
 
 Definition.  The outcomes of the product are the tuples of outcomes; probabilities multiply.
 Outcomes with the same ratio p/q are merged, which changes neither the profile nor that of any
-mixture of the two laws, since a mixture is a function of the ratio.
+mixture of the two distributions, since a mixture is a function of the ratio.
 
 Definition.  The envelope of pairs is a pair whose profile is the largest of theirs at every ratio.
 Theorem (key ``adaptive-choice``; Zhu, Dong and Wang 2022, Optimal Accounting of Differential
@@ -26,8 +26,8 @@ the sum of the excesses of the others.
 Two steps of a chain: nodes of upper polygons, matched, and the shape of both together.
 
 Definition.  The outline of a pair is its upper polygon at all ratios.  A cell between two nodes
-belongs to one test, which is passed with chance ``first`` under the first law and ``second`` under
-the second: the polygon has height h, slope -second and intercept first on it.
+belongs to one test, which is passed with probability ``first`` under the first distribution and
+``second`` under the second: the polygon has height h, slope -second and intercept first on it.
 Bounds that add up profiles of several pairs, each at a ratio of its own, are least where the tests
 behind the ratios agree.  ``matched_nodes`` walks along all outlines, from the surest test to the
 rarest; which nodes are matched affects how tight a bound is, never whether it holds.
@@ -36,10 +36,10 @@ Theorem (key ``group-profile``; Dong, Roth and Su 2022).  From (P, R) and (R, Q)
 h_PQ(ab) <= h_PR(a) + a h_RQ(b), for all a, b > 0.
 Proof.  P(S) - ab Q(S) = P(S) - a R(S) + a (R(S) - b Q(S)).
 
-The bound is least where both terms have one test, so ratios are chosen to have tests of one chance
-under R; then it is the power curve of (P, R) applied to that of (R, Q).
-Moments: with 1/p + 1/q = 1 Hölder's inequality gives, for the moments K of the steps,
-K(t) <= K_PR(p (t + 1) - 1) / p + K_RQ(q t) / q.
+The bound is least where both terms have one test, so ratios are chosen to have tests of one
+probability under R; then it is the power curve of (P, R) applied to that of (R, Q). Moments: with
+1/p + 1/q = 1 Hölder's inequality gives, for the moments K of the steps, K(t) <= K_PR(p (t + 1) - 1)
+/ p + K_RQ(q t) / q.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ from discreet.loss.curved_pair import (
     TableShape,
     curved_composition,
     grain_of,
-    profiles_at,
     table_of_composition,
     tabulated_shape,
 )
@@ -156,21 +155,18 @@ class EnvelopeShape:
     parts: tuple[Composition, ...]
 
     def reverse(self) -> EnvelopeShape:
-        """Swap the two neighbors."""
         return EnvelopeShape(tuple(sorted((part.reverse() for part in self.parts), key=repr)))
 
     def half_profile(self) -> HalfProfile:
-        """Evaluate all profiles."""
         return tabulated_shape(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
-        profiles = [profiles_at(part, eps) for part in self.parts]
+        profiles = [part.deltas(eps) for part in self.parts]
         return np.max([low for low, _ in profiles], axis=0), np.max(
             [high for _, high in profiles], axis=0
         )
 
     def profile(self, eps: float) -> Bracket:
-        """Take the largest."""
         return Bracket.largest(part.delta(eps) for part in self.parts)
 
     def ends(self) -> LossEnds:
@@ -185,7 +181,6 @@ class EnvelopeShape:
         )
 
     def cumulant(self, t: float) -> float:
-        """Add up the excesses over 1."""
         return summed_moments([(part, 1) for part in self.parts], t)
 
     def growth(self) -> MomentGrowth | None:
@@ -216,10 +211,10 @@ def finite_envelope(pairs: Sequence[FinitePair]) -> FinitePair:
         (right - left) / (b - a)
         for (a, b), (left, right) in zip(pairwise(knots), pairwise(heights), strict=True)
     ]
-    atoms = [(_ZERO, _ONE + slopes[0])]  # what the first law never shows
+    atoms = [(_ZERO, _ONE + slopes[0])]  # what the first distribution never shows
     for knot, (before, after) in zip(knots[1:], pairwise([*slopes, _ZERO]), strict=True):
         atoms.append((knot * (after - before), after - before))
-    atoms.append((heights[-1], _ZERO))  # what the second law never shows
+    atoms.append((heights[-1], _ZERO))  # what the second distribution never shows
     kept = sorted((p, q) for p, q in atoms if p or q)[::-1]
     return FinitePair(tuple(p for p, _ in kept), tuple(q for _, q in kept))
 
@@ -249,7 +244,7 @@ _ALL_LOST: Final = 1 - 1e-12  # infinite losses of which the rest is not worth a
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class UpperPolygon:
-    """Nodes (x, value), rising in x, and the chances of the tests of the cells between them."""
+    """Nodes (x, value), rising in x, and the error rates of the tests of the cells between them."""
 
     x: Floats
     value: Floats
@@ -258,7 +253,6 @@ class UpperPolygon:
 
     @classmethod
     def of(cls, table: ProfileTable) -> UpperPolygon:
-        """Put both sides of a table on one axis."""
         forward, backward = table.forward, table.backward
         falls, rises = forward.slopes(), backward.slopes()
         under = (
@@ -281,7 +275,7 @@ def _falling(chances: Floats) -> Floats:
 
 
 def matched_nodes(*chances: Floats) -> list[NDArray[np.intp]]:
-    """Return, for each outline, the nodes to use together; ``chances`` are those of its cells.
+    """Return, for each outline, the nodes to use together; ``chances`` belong to its cells.
 
     >>> [list(nodes) for nodes in matched_nodes(np.array([0.9, 0.2]), np.array([0.5]))]
     [[np.int64(0), np.int64(1), np.int64(1), np.int64(2)],
@@ -337,11 +331,9 @@ class TwoStepShape(TableShape):
     second: Composition
 
     def reverse(self) -> TwoStepShape:
-        """Go back, the second step first."""
         return TwoStepShape(self.second.reverse(), self.first.reverse())
 
     def half_profile(self) -> HalfProfile:
-        """Walk along both outlines."""
         return half_profile_through(
             *two_step_bounds(
                 UpperPolygon.of(table_of_composition(self.first)),
@@ -350,7 +342,6 @@ class TwoStepShape(TableShape):
         )
 
     def ends(self) -> LossEnds:
-        """Losses of the steps add up."""
         one, two = self.first, self.second
         lost = one.infinity().high or two.infinity().high
         reached, largest = one.largest_below() + two.largest_below(), one.largest() + two.largest()
@@ -360,7 +351,6 @@ class TwoStepShape(TableShape):
         )
 
     def cumulant(self, t: float) -> float:
-        """Try a few exponents; every one is sound."""
         if self.first.infinity().high or self.second.infinity().high:
             return math.inf
         limit = self.growth()
@@ -372,7 +362,6 @@ class TwoStepShape(TableShape):
         return best + MOMENT_MARGIN * (1 + best) if math.isfinite(best) else best
 
     def growth(self) -> MomentGrowth | None:
-        """Go on from the first step to the second."""
         one, two = growth(self.first), growth(self.second)
         lost = self.first.infinity().high or self.second.infinity().high
         return None if one is None or two is None or lost else one.then(two)
@@ -430,12 +419,8 @@ def repeated(composition: Composition, size: int) -> Composition:
     return chained(half, half if size % 2 == 0 else repeated(composition, size - size // 2))
 
 
-def _grouped_pair(pair: Pair, size: int) -> Composition:
-    return _kept_group(pair, size)  # type: ignore[arg-type]  # pairs are hashable
-
-
 @functools.lru_cache(maxsize=1024)
-def _kept_group(pair: Pair, size: int) -> Composition:
+def _grouped_pair(pair: Pair, size: int) -> Composition:
     moved = pair.group(size)
     if moved is not None:
         return Composition(((moved, 1),))

@@ -16,7 +16,8 @@ eps/mu) (Balle and Wang 2018, theorem 8).  Products of Gaussian pairs are the Ga
 mu**2 is the sum (Dong, Roth and Su 2022, corollary 2).
 
 Definition.  Discrete Gaussian noise at an integer distance: with P[Z = j] proportional to e**(-j**2
-/ (2v)) and distance d, the loss of j is d (2j + d) / (2v), where j is drawn from the same law.
+/ (2v)) and distance d, the loss of j is d (2j + d) / (2v), where j is drawn from the same
+distribution.
 
 Theorem (key ``discrete-gaussian-renyi``).  ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian
 noise has the Rényi curve of continuous noise of the same variance parameter, at integer distances
@@ -32,14 +33,7 @@ Theorem (key ``gaussian-smoothing``; Poisson summation, as for smoothing in Micc
 be integer vectors that differ in at most n places, by at most d in L2.  Then x + Z against x' + Z
 is dominated by the Gaussian pair of mu = d / sqrt(s) times a leak
 of n eta, where eta = 4 q / (1 - q**3) and q = exp(-2 pi**2 t).
-Proof.  Draw X from N(x, s), then Y on the integers with P[Y = y] proportional to
-exp(-(y - X)**2 / (2t)).  By Poisson's formula the sum over y that divides lies within
-sqrt(2 pi t) (1 +- r), r = 2 (q + q**4 + q**9 + ...) <= eta / 2.  So Y's law W is below
-exp(-(y - x)**2 / (2v)) / (sqrt(2 pi v) (1 - r)), and the law of x + Z, which divides by at most
-sqrt(2 pi v) (1 + r), is at least (1 - r) / (1 + r) >= 1 - eta times W, at every y and for every x.
-Hence x + Z is W up to a chance of n eta, and W sees no more of x than X does.
-One pair covers all moves of a length at once, so which of them occurs may depend on what was seen
-before (docs/proofs/accounting.md, section 11).
+Proof: docs/proofs/accounting.md, section 15.
 """
 
 from __future__ import annotations
@@ -54,20 +48,17 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up, whole
+from discreet.loss.finite import Atoms
 from discreet.loss.moments import RenyiCurve
 from discreet.loss.pair import (
     LARGEST_LOSS,
     LARGEST_PLACE,
     CumulantLine,
     Floats,
-    LossList,
-    NormalPair,
     Pair,
-    PairFamily,
-    PrivacyLossDistribution,
     ProfileCurve,
 )
-from discreet.loss.pure_pairs import LossAtoms, ResponsePair
+from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rounding import SPECIAL, TINIEST, UNIT, Bracket, quotient_up
 
 
@@ -170,7 +161,7 @@ def smoothing(coordinates: int, *, bits: int = LEAK_BITS) -> Fraction:
 
 @final
 @dataclass(frozen=True, slots=True)
-class GaussianPair(PairFamily):
+class GaussianPair(Pair):
     """N(mu, 1) against N(0, 1), by the exact square of mu.
 
     >>> GaussianPair(Fraction(1)).log_moment(2.0)
@@ -179,27 +170,13 @@ class GaussianPair(PairFamily):
 
     mu_squared: Fraction
 
-    normal: ClassVar[bool] = True
-    gaussian_noise: ClassVar[bool] = True
-
-    def times(self, count: int) -> GaussianPair:
-        """Squares add up."""
-        return GaussianPair(self.mu_squared * count)
-
-    def compose(self, other: NormalPair) -> GaussianPair:
-        """Squares add up."""
-        return GaussianPair(self.mu_squared + other.mu_squared)
-
     def group(self, k: int) -> GaussianPair:
-        """The mean moves k times as far."""
         return GaussianPair(self.mu_squared * k * k)
 
     def cumulant(self, t: float) -> float:
-        """Round t (t + 1) mu**2 / 2 up."""
         return _cumulant(t, *self.mu_squared.as_integer_ratio()) if self.mu_squared and t else 0.0
 
     def largest(self) -> float:
-        """The loss has no largest value."""
         return math.inf if self.mu_squared else 0.0
 
     def largest_below(self) -> float:
@@ -211,27 +188,23 @@ class GaussianPair(PairFamily):
         return self.mu_squared > LARGEST_LOSS
 
     def closed_form(self, count: int) -> ProfileCurve:
-        """Evaluate the normal law."""
         square = self.mu_squared * count
         return lambda eps: gaussian_delta(square, eps)
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Evaluate the normal law."""
         value, error = gaussian_deltas(float(self.mu_squared), eps)
         return np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
 
     def smoothed(self, bits: int) -> tuple[Fraction, Fraction]:  # noqa: ARG002  it leaks nothing
-        """Itself."""
         return self.mu_squared, Fraction(0)
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
-        """Add up the squares."""
         return _Transform(float(sum(pair.mu_squared * count for pair, count in pairs)))
 
 
 def _cumulant(t: float, square: int, unit: int) -> float:
-    """Round t (t + 1) / 2 times the quotient of two whole numbers up."""
+    """Round t (t + 1) / 2 times the quotient of two integers up."""
     top, bottom = t.as_integer_ratio()
     return quotient_up(top * (top + bottom) * square, 2 * bottom * bottom * unit)
 
@@ -255,13 +228,12 @@ class _Transform:
 
 
 _MOST_LOSSES: Final = 1 << 18
-_MOST_LISTED: Final = 1 << 13  # on each side
 _DEVIATIONS: Final = 39.0  # standard deviations on each side; beyond lies less than e**-760
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussianPair(PairFamily):
+class DiscreteGaussianPair(Pair):
     """Discrete Gaussian noise around two integers.
 
     >>> DiscreteGaussianPair(Fraction(4), 2).log_moment(1.0)
@@ -272,10 +244,8 @@ class DiscreteGaussianPair(PairFamily):
     distance: int
 
     spread: ClassVar[bool] = False
-    gaussian_noise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse a distance at which there is no pair."""
         if self.variance <= 0 or self.distance < 1:
             raise OutOfRange(
                 "the distance of a pair is below one, or its variance is not above zero; give a "
@@ -287,7 +257,6 @@ class DiscreteGaussianPair(PairFamily):
         return self.distance**2 > LARGEST_LOSS * self.variance
 
     def group(self, k: int) -> DiscreteGaussianPair:
-        """The integers move k times as far apart."""
         return DiscreteGaussianPair(self.variance, self.distance * k)
 
     def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:
@@ -298,11 +267,10 @@ class DiscreteGaussianPair(PairFamily):
         return self.distance**2 / (self.variance - t), Fraction(1, 1 << bits)
 
     def cumulant(self, t: float) -> float:
-        """Round t (t + 1) d**2 / (2v) up."""
         top, bottom = self.variance.as_integer_ratio()
         return _cumulant(t, self.distance**2 * bottom, top)
 
-    def grain(self) -> Fraction | None:
+    def grain(self) -> Fraction:
         """All losses are multiples of d/(2v), of the parity of d."""
         whole = self.distance / self.variance
         return whole / 2 if self.distance % 2 else whole
@@ -321,32 +289,21 @@ class DiscreteGaussianPair(PairFamily):
         """
         return 2 * self._reach() + 1 <= _MOST_LOSSES
 
-    def atoms(self) -> LossAtoms | None:
+    def atoms(self) -> Atoms | None:
         """The losses within 39 standard deviations; None if they are too many, or too far out."""
         if not self.is_enumerable or self.distance > LARGEST_PLACE:
             return None
-        reach = self._reach()
+        reach, d = self._reach(), self.distance
         j = np.arange(-reach, reach + 1, dtype=np.float64)
         weight = np.exp(-j * j / (2 * float(self.variance)))
         mass = weight / weight.sum()
-        index = j + self.distance // 2 if self.distance % 2 == 0 else 2 * j + self.distance
-        error = UNIT * (8 * _DEVIATIONS**2 + 2 * reach + 64)
-        return LossAtoms(index, mass, self.grain(), error)
-
-    def listed(self) -> LossList | None:
-        """The same, if they are not many."""
-        atoms = self.atoms() if self._reach() < _MOST_LISTED else None
-        return None if atoms is None else atoms.listed(TINIEST)
-
-    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Spread the atoms over the lattice; what lies beyond them counts as infinite."""
-        atoms = self.atoms()
-        return None if atoms is None else atoms.above(step, TINIEST)
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Move the atoms down to the lattice; what lies beyond them is dropped."""
-        atoms = self.atoms()
-        return None if atoms is None else atoms.below(step)
+        start = d // 2 - reach
+        if d % 2:  # all places are odd
+            start, even = d - 2 * reach, mass
+            mass = np.zeros(2 * len(even) - 1)
+            mass[::2] = even
+        error = UNIT * (8 * _DEVIATIONS**2 + 2 * reach + 68)
+        return Atoms.on_lattice(start, mass, self.grain(), error=error, missing=TINIEST)
 
 
 LEAK: Final = Fraction(1, 1 << LEAK_BITS)
@@ -354,7 +311,7 @@ LEAK: Final = Fraction(1, 1 << LEAK_BITS)
 
 @final
 @dataclass(frozen=True, slots=True)
-class SmoothedGaussianPair(PairFamily):
+class SmoothedGaussianPair(Pair):
     """A Gaussian pair beside a leak, and a bound on the zCDP loss of the same releases.
 
     >>> pair = SmoothedGaussianPair.of(variance=Fraction(10**8), squared=4, coordinates=9)
@@ -366,8 +323,9 @@ class SmoothedGaussianPair(PairFamily):
     leak: Fraction
     rho: Fraction
 
+    two_bounds: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
-        """Refuse what is no pair."""
         leak = self.leak
         positive = self.mu_squared.numerator > 0 and self.rho.numerator > 0
         if not (positive and 0 <= leak.numerator <= leak.denominator):
@@ -409,19 +367,15 @@ class SmoothedGaussianPair(PairFamily):
         return cls(squares, min(leaks, Fraction(1)), rhos)
 
     def factors(self) -> tuple[Pair, ...]:
-        """The Gaussian and the leak."""
         return GaussianPair(self.mu_squared), ResponsePair(Fraction(0), self.leak)
 
     def smoothed(self, bits: int) -> tuple[Fraction, Fraction]:  # noqa: ARG002  whatever it leaks
-        """Its Gaussian, and its leak."""
         return self.mu_squared, self.leak
 
     def curve(self) -> RenyiCurve:
-        """Rho times the order."""
         return RenyiCurve(rho=self.rho)
 
     def gain(self, t: float) -> float:
-        """Compare rho with the square of mu."""
         return float(self.mu_squared / 2 - self.rho) * t * (t + 1)
 
     def attained(self) -> GaussianPair:
@@ -442,5 +396,4 @@ class SmoothedGaussianPair(PairFamily):
         return GaussianPair(self.mu_squared).cumulant(t)
 
     def infinity(self) -> Bracket:
-        """The leak."""
         return Bracket(float_down(self.leak), float_up(self.leak))

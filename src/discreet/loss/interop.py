@@ -2,7 +2,7 @@
 
 Trust: kernel.
 
-Definition.  A distribution in one direction has masses p_k at losses k s, for whole numbers k and a
+Definition.  A distribution in one direction has masses p_k at losses k s, for integers k and a
 discretization s, and a mass at infinity; its profile is
     h(eps) = p_inf + sum of p_k (1 - e**(eps - k s))+.
 A *pessimistic* one claims that the release has no larger profile at any eps >= 0.
@@ -11,10 +11,7 @@ Theorem (key ``imported-distribution``; Doroshenko et al. 2022, Connect the Dots
 distributions bound the profiles of a release at every eps >= 0, where a unit is removed and where
 it is added.  The chords through h_remove at the losses k s >= 0, and through h_add likewise, are
 the two sides of one pair, which dominates the release in every composition.
-Proof.  h is straight
-in e**eps between two losses, so chords through its corners are h itself. The release has h_PQ(1/a)
-= 1 - 1/a + h_QP(a)/a, so what bounds the added unit at a >= 1 bounds the removed one at 1/a, and
-key ``dots`` applies.
+Proof: docs/proofs/accounting.md, section 15.
 
 Losses below 0 therefore say nothing, and errors of a Fourier transform there cost nothing.  Walking
 from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i >= k,
@@ -22,7 +19,7 @@ from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i
 so that only numbers above zero are added and every step rounds by a few units.
 
 Theorem (key ``connect-the-dots``).  Straight lines between upper values of a profile, over e**eps,
-are the profile of a law on a lattice that bounds it from above, also in every composition.
+are the profile of a distribution on a lattice that bounds it from above, also in every composition.
 
 Losses from the events of dp_accounting.
 
@@ -47,7 +44,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import whole
+from discreet.exact import decimal, positive, whole
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import LossEnds, TableShape, curved_composition
 from discreet.loss.notions import GaussianDP, Laplace, Pure, ZeroConcentrated
@@ -79,25 +76,20 @@ class ImportedShape(TableShape):
     grain: Fraction | None
 
     def reverse(self) -> ImportedShape:
-        """Swap the two neighbors."""
         return ImportedShape(self.backward, self.forward, self.grain)
 
     def half_profile(self) -> HalfProfile:
-        """Connect the corners."""
         x, value = np.array(self.forward).T
         return HalfProfile.of_nodes(x, value)
 
     def ends(self) -> LossEnds:
-        """What is left at the last corner is infinite."""
         last, left = self.forward[-1]
         return LossEnds(Bracket(left, left), last * (1 - NODE_MARGIN), last, self.grain)
 
     def cumulant(self, t: float) -> float:  # noqa: ARG002
-        """The corners tell all."""
         return math.inf
 
     def growth(self) -> MomentGrowth | None:
-        """Losses end at the last corner."""
         return MomentGrowth(linear=self.forward[-1][0])
 
 
@@ -135,12 +127,17 @@ def from_pld(distribution: object) -> Profile:
 
 def _plain(data: Any) -> list[Side]:
     """Read one direction or both from plain data."""
-    _check_pessimistic(data["pessimistic_estimate"])
     sides: list[Side] = []
     for part in [data[name] for name in ("remove", "add") if name == "remove" or name in data]:
         start = whole(part["lower_loss"], name="lower_loss", low=-_MOST, high=_MOST)
-        places = range(start, start + len(part["probs"]))
-        sides.append((float(data["discretization"]), places, part["probs"], part["infinity_mass"]))
+        sides.append(
+            (
+                _step(data["discretization"], data["pessimistic_estimate"]),
+                range(start, start + len(part["probs"])),
+                part["probs"],
+                part["infinity_mass"],
+            )
+        )
     return sides
 
 
@@ -149,23 +146,22 @@ def _of_dp_accounting(distribution: Any) -> list[Side]:
     sides: list[Side] = []
     for pmf in (distribution._pmf_remove, distribution._pmf_add):  # noqa: SLF001
         fields = vars(pmf)
-        _check_pessimistic(fields["_pessimistic_estimate"])
-        if "_loss_probs" in fields:
-            places: Sequence[int] = sorted(fields["_loss_probs"])
-            probs = [fields["_loss_probs"][place] for place in places]
-        else:
-            probs = np.asarray(fields["_probs"], float).tolist()
-            places = range(fields["_lower_loss"], fields["_lower_loss"] + len(probs))
-        sides.append((float(fields["_discretization"]), places, probs, fields["_infinity_mass"]))
+        masses = fields.get("_loss_probs")
+        if masses is None:
+            masses = dict(enumerate(fields["_probs"], start=fields["_lower_loss"]))
+        places = sorted(masses)
+        step = _step(fields["_discretization"], fields["_pessimistic_estimate"])
+        sides.append((step, places, [masses[at] for at in places], fields["_infinity_mass"]))
     return sides
 
 
-def _check_pessimistic(stated: object) -> None:
-    if stated is not True:
+def _step(discretization: Any, pessimistic: object) -> float:
+    if pessimistic is not True:
         raise OutOfRange(
             "the privacy loss distribution is not stated to be pessimistic; make it with "
             "pessimistic_estimate=True."
         )
+    return float(discretization)
 
 
 def _corners(
@@ -174,9 +170,7 @@ def _corners(
     """Return the corners of h at the losses above 0, and its value at 0, rounded up."""
     mass = _checked_masses(probs, infinite)
     if not (math.isfinite(step) and step > 0):
-        raise OutOfRange(
-            "the discretization is not above 0 and finite; give the spacing of the losses."
-        )
+        raise OutOfRange(f"discretization must be above 0 and finite, got {step}.")
     total = math.fsum(mass)
     left = 1.0 - total  # what is missing, as far as rounding does not explain it
     rounded = left <= 2 * UNIT * len(mass)
@@ -202,17 +196,14 @@ def _corners(
 
 def _checked_masses(probs: Sequence[object], infinite: object) -> list[float]:
     """Read masses, that at infinity last; those that rounding took below zero are zero."""
-    mass = [float(chance) for chance in (*probs, infinite)]  # type: ignore[arg-type]  # caught
-    if not all(-_ROUNDED <= chance <= 1 + _ROUNDED for chance in mass):
+    given = [float(mass) for mass in (*probs, infinite)]  # type: ignore[arg-type]  # caught
+    mass = [max(each, 0.0) for each in given]
+    if (
+        not all(-_ROUNDED <= each <= 1 + _ROUNDED for each in given)
+        or math.fsum(mass) > 1 + _ROUNDED
+    ):
         raise OutOfRange(
-            "a mass of the privacy loss distribution is not between 0 and 1; give the masses of a "
-            "distribution."
-        )
-    mass = [max(chance, 0.0) for chance in mass]
-    if math.fsum(mass) > 1 + _ROUNDED:
-        raise OutOfRange(
-            "the masses of the privacy loss distribution add up to more than 1; give the masses "
-            "of a distribution, and at infinity what they leave."
+            "masses of a privacy loss distribution must be between 0 and 1 and add up to at most 1."
         )
     return mass
 
@@ -221,7 +212,7 @@ def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
     """Return a ``PrivacyLossDistribution`` of dp_accounting that bounds a loss from above.
 
     It is pessimistic: its delta is nowhere below that of the loss, alone and composed.  The highest
-    losses, with a chance of 1e-12 in all, count as infinite.
+    losses, with a probability of 1e-12 in all, count as infinite.
 
     Args:
         loss: what is exported.
@@ -272,42 +263,27 @@ def from_dp_event(event: object) -> PrivacyLoss:
     >>> from_dp_event(GaussianDpEvent())
     GaussianDP(mu=Fraction(1, 2))
     """
-    reader = _READERS.get(type(event).__name__)
+    name = type(event).__name__
     try:
-        loss = None if reader is None else reader(event)
-    except AttributeError:  # of that name, and not from there
-        loss = None
-    if loss is None:
+        return _EVENTS[name](event)
+    except (AttributeError, KeyError):  # unknown, or of that name and not from there
         raise WrongKind(
-            f"a {type(event).__name__} has no loss here; give one of dp_accounting's: "
-            f"{', '.join(_READERS)}."
-        )
-    return loss
+            f"a {name} has no loss here; give one of dp_accounting's: {', '.join(_EVENTS)}."
+        ) from None
 
 
 def _number(event: Any, name: str) -> Fraction:
     """Read a number of an event; a float stands for its decimal text."""
-    value = getattr(event, name)
-    try:
-        return Fraction(str(value))
-    except ValueError:
-        raise OutOfRange(
-            f"{name} of a {type(event).__name__} is {value!r}; give a finite number."
-        ) from None
+    return decimal(getattr(event, name), name=f"{name} of a {type(event).__name__}")
 
 
 def _noise(event: Any, name: str = "noise_multiplier") -> Fraction:
-    noise = _number(event, name)
-    if noise <= 0:
-        raise OutOfRange(
-            f"the noise of a {type(event).__name__} is {noise}; give a {name} above 0."
-        )
-    return noise
+    return positive(_number(event, name), name=f"{name} of a {type(event).__name__}")
 
 
-def _discrete_laplace(event: Any) -> PrivacyLoss:
-    scale = 1 / _noise(event, "noise_parameter")
-    return Profile.of_symmetric(DiscreteLaplacePair(scale, checked_count(event.sensitivity)))
+def _composed(event: Any) -> PrivacyLoss:
+    parts = [from_dp_event(part) for part in event.events]
+    return functools.reduce(lambda one, two: one.compose(two), parts) if parts else Pure(epsilon=0)
 
 
 def _concentrated(event: Any) -> PrivacyLoss:
@@ -316,16 +292,13 @@ def _concentrated(event: Any) -> PrivacyLoss:
     return ZeroConcentrated(rho=_number(event, "rho"))
 
 
-def _composed(event: Any) -> PrivacyLoss:
-    parts = [from_dp_event(part) for part in event.events]
-    return functools.reduce(lambda one, two: one.compose(two), parts) if parts else Pure(epsilon=0)
-
-
-_READERS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
+_EVENTS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
     "NoOpDpEvent": lambda _: Pure(epsilon=0),
     "GaussianDpEvent": lambda event: GaussianDP(mu=1 / _noise(event)),
     "LaplaceDpEvent": lambda event: Laplace(scale=_noise(event)),
-    "DiscreteLaplaceDpEvent": _discrete_laplace,
+    "DiscreteLaplaceDpEvent": lambda event: Profile.of_symmetric(
+        DiscreteLaplacePair(1 / _noise(event, "noise_parameter"), checked_count(event.sensitivity))
+    ),
     "ZCDpEvent": _concentrated,
     "ComposedDpEvent": _composed,
     "SelfComposedDpEvent": lambda event: from_dp_event(event.event).power(event.count),

@@ -8,13 +8,13 @@ its own end, all of them at once, and then gets what the blocks after it hand ov
 comes from n steps away passes at most n factors, each for one step or more, so the bound of
 docs/proofs/accounting.md, section 6, on the error of n single steps holds.
 
-Theorem (key ``tilted-lattice``).  Let each loss have a law on the lattice h Z that bounds its
-profile (see ``PrivacyLossDistribution``).  With K = sum of n_i ln M_i(c) and r the convolution of
-the laws tilted by e**(cx) and divided by M_i(c), the product's finite profile is
-e**K sum_k r_k e**(-c x_k) g(eps - x_k),
-where g is the profile of what is not on the lattice (a Gaussian, or nothing).  A cyclic convolution
-of length N puts the tilted mass outside its window in wrong places: that mass is at most tau
-(Chernoff), and changes the sum by at most e**(K + K_g - c eps) tau.
+Theorem (key ``tilted-lattice``).  Let each loss have a distribution on the lattice h Z that bounds
+its profile (see ``PrivacyLossDistribution``).  With K = sum of n_i ln M_i(c) and r the convolution
+of the distributions tilted by e**(cx) and divided by M_i(c), the product's finite profile is e**K
+sum_k r_k e**(-c x_k) g(eps - x_k), where g is the profile of what is not on the lattice (a
+Gaussian, or nothing).  A cyclic convolution of length N puts the tilted mass outside its window in
+wrong places: that mass is at most tau (Chernoff), and changes the sum by at most e**(K + K_g - c
+eps) tau.
 
 The rounding of transforms (key ``transform-error``) enters as a bound eta on each entry
 (docs/proofs/accounting.md, section 6); every term is relative to e**(K - c eps), so small profiles
@@ -40,7 +40,7 @@ import numpy as np
 
 from discreet.loss.contour import SmoothedContour
 from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
-from discreet.loss.moments import largest_epsilon_above, log_constant, smallest_epsilon
+from discreet.loss.moments import largest_epsilon_above, log_constant, minimizer, smallest_epsilon
 from discreet.loss.pair import Floats, PrivacyLossDistribution, transforms
 from discreet.loss.pure_pairs import LaplacePair
 from discreet.loss.rounding import (
@@ -99,7 +99,7 @@ _SHARP: Final = 1e-5  # beside _OUTSIDE
 @final
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """Laws with counts on one lattice, and a Gaussian beside it."""
+    """Distributions with counts on one lattice, and a Gaussian beside it."""
 
     side: BoundSide
     step: Fraction
@@ -124,7 +124,7 @@ class Lattice:
         laws: Sequence[tuple[PrivacyLossDistribution, int]],
         square: float,
     ) -> Lattice:
-        """Gather laws; masses too small for their own logarithm move to the side of the bound.
+        """Gather distributions; masses without a logarithm in floats move to the side of the bound.
 
         So does a Gaussian with too small a mu: a profile rises with it.
         """
@@ -140,7 +140,6 @@ class Lattice:
         return cls(side, step, tuple(kept), square, tuple(logs))
 
     def drift(self) -> float:
-        """How far the laws together may shift the loss."""
         return sum(count * law.drift for law, count in self.laws) * (1 + ORDERS_MARGIN)
 
     def infinite(self) -> float:
@@ -184,7 +183,7 @@ class Lattice:
         )
 
     def _window(self, c: float) -> tuple[int, int] | None:
-        """Cover all but 1e-13 of the tilted law on each side (Chernoff)."""
+        """Cover all but 1e-13 of the tilted distribution on each side (Chernoff)."""
         base, h = self.cumulant(c), float(self.step)
         shifts = [c * f for f in (0.03, 0.1, 0.3, 1.0, 3.0)] + [1.0 / (h * 1e3), 10.0]
         high = min((self.cumulant(c + s) - base + _TAIL) / s for s in shifts)
@@ -228,7 +227,7 @@ def _weigh(law: PrivacyLossDistribution, logs: Floats, slope: float) -> tuple[Fl
 def _tilt(
     law: PrivacyLossDistribution, logs: Floats, slope: float, length: int
 ) -> tuple[int, Floats]:
-    """Tilt a law, divide by its total, and wrap it around its mean."""
+    """Tilt a distribution, divide by its total, and wrap it around its mean."""
     weights, _ = _weigh(law, logs, slope)
     weights /= weights.sum()
     place = np.arange(len(weights))
@@ -278,7 +277,7 @@ class TiltedConvolution:
         return bound_above(total) if sign > 0 else bound_below(total)
 
     def sharp(self, eps: float) -> bool:
-        """Say whether what is cut off hardly counts at eps; not beside a Gaussian."""
+        """Return True if what is cut off hardly counts at eps; not beside a Gaussian."""
         return not self.lattice.square and self._plain(eps)[0] > _SHARP
 
     def _plain(self, eps: float) -> tuple[float, float, float]:
@@ -322,7 +321,7 @@ class ConvolutionErrors:
 
 
 _POINTS: Final = 1 << 16  # aimed at in a window
-_MOST_POINTS: Final = 1 << 19  # of a law
+_MOST_POINTS: Final = 1 << 19  # of a distribution
 _COARSEST: Final = 10  # a cell this wide tells nothing
 _COARSER: Final = 3  # tries on coarser lattices
 _FINER: Final = 8
@@ -335,7 +334,7 @@ _SAMPLED: Final = 64, 1500.0  # terms that a sampled Gaussian counts for, and it
 
 
 class OnLattice(Protocol):
-    """What has laws on a lattice: a pair, or a Rényi curve."""
+    """What has distributions on a lattice: a pair, or a Rényi curve."""
 
     spread: ClassVar[bool]
 
@@ -378,10 +377,10 @@ def common_divisor(spacings: Iterable[Fraction]) -> Fraction:
 
 @final
 class LatticeSearch:
-    """The lattice engine for one composition: pairs with laws, beside a Gaussian and extra laws.
+    """The lattice engine for one composition: pairs with distributions, and one Gaussian.
 
     Every answer is a function of the question alone: each question chooses its lattices and tilts
-    anew.  Laws and convolutions are kept by the arguments that determine them.
+    anew.  Distributions and convolutions are kept by the arguments that determine them.
     """
 
     __slots__ = (
@@ -400,7 +399,7 @@ class LatticeSearch:
     ) -> None:
         """``known`` is the mass of infinite losses that the caller adds.
 
-        What the laws from above count as infinite beyond it is added here.
+        What the distributions from above count as infinite beyond it is added here.
         """
         self._known, self._pairs, self._square = known, tuple(pairs), square
         ends = (pair.largest() for pair, _ in self._pairs)
@@ -426,7 +425,6 @@ class LatticeSearch:
         return wanted
 
     def lattice(self, side: BoundSide, scale: float) -> Lattice | None:
-        """All laws of one side; None if a pair has none."""
         return self._lattice(side, self.step(scale))
 
     def _made(self, side: BoundSide, step: Fraction) -> Lattice | None:
@@ -474,7 +472,7 @@ class LatticeSearch:
 
         Without ``low``, from above: atoms are spread over the points around them, so that this end
         is far closer than the other, and a finer lattice would hardly move it.  Without ``finer``,
-        from above and on the first lattice that fits, whatever the laws are.
+        from above and on the first lattice that fits, whatever the distributions are.
         """
         both = finer and (low or any(pair.spread for pair, _ in self._pairs))
         used, bracket = self._fitted(
@@ -493,7 +491,7 @@ class LatticeSearch:
         return bracket if more is None else more if bracket is None else bracket.meet(more)
 
     def _refined(self, delta: float, scale: float, bracket: Bracket) -> Bracket:
-        """Narrow an answer on a finer lattice, if there is one on which the laws fit."""
+        """Narrow an answer on a finer lattice, if there is one on which the distributions fit."""
         step = self.step(scale / _FINER)
         if step >= self.step(scale):
             return bracket
@@ -578,18 +576,16 @@ def _smoothed(pairs: Sequence[tuple[OnLattice, int]], square: float) -> Smoothed
 
 @final
 class _Rough:
-    """Cumulants of a lattice from bins of its laws, for the choice of an order only."""
+    """Cumulants of a lattice from bins of its distributions, for the choice of an order only."""
 
     __slots__ = ("_bins", "_lattice", "_width")
 
     def __init__(self, lattice: Lattice) -> None:
-        """Merge the masses of each bin at their mean."""
         self._lattice, h = lattice, float(lattice.step)
         self._width = h * max((len(law.mass) for law, _ in lattice.laws), default=1) / _BINS
         self._bins = [(*_binned(law, h), count) for law, count in lattice.laws]
 
     def moment(self, c: float) -> float:
-        """Approximate K(c) + K_g(c) + ln C(c)."""
         rest = c * (c + 1) * self._lattice.square / 2 + log_constant(c)
         if c * self._width > 0.5:
             return self._lattice.cumulant(c) + rest
@@ -619,17 +615,6 @@ def _binned(law: PrivacyLossDistribution, h: float) -> tuple[Floats, Floats]:
 
 
 def _golden(objective: Callable[[float], float]) -> float:
-    low, high = math.log(1e-2), math.log(1e7)
-    ratio = (math.sqrt(5) - 1) / 2
-    x, y = high - ratio * (high - low), low + ratio * (high - low)
-    fx, fy = objective(math.exp(x)), objective(math.exp(y))
-    while high - low > 0.1:
-        if fx < fy:
-            high, y, fy = y, x, fx
-            x = high - ratio * (high - low)
-            fx = objective(math.exp(x))
-        else:
-            low, x, fx = x, y, fy
-            y = low + ratio * (high - low)
-            fy = objective(math.exp(y))
-    return math.exp(round(0.5 * (low + high), 1))
+    """Return a round order, so that questions nearby share it."""
+    ends = math.log(1e-2), math.log(1e7)
+    return math.exp(round(minimizer(lambda x: objective(math.exp(x)), *ends, close=0.1), 1))

@@ -8,7 +8,7 @@ lower(eps) > delta, hence a true epsilon above it.
 
 Definition.  A function of one number has one valley if it falls up to some point and rises from
 there on; it may be infinite beyond some point on the right.  ``minimizer`` looks for its bottom by
-golden sections, and by parabolas where they help.
+golden sections.
 
 Theorem (key ``renyi-to-approximate``).  For every t > 0, (1 - e**-u)+ <= C(t) e**(tu) with
 C(t) = t**t / (1 + t)**(1 + t), so delta(eps) <= P[L = inf] + C(t) e**(K(t) - t eps), where
@@ -36,7 +36,7 @@ Theorem (key ``renyi-forms``; Mironov 2017; Bun and Steinke 2016; Mironov, Talwa
         log[(a e**((a-1)e) + (a-1) e**(-a e)) / (2a-1)] / (a-1).
     Any eps-DP mechanism, and attained by randomized response:
         log[(e**(a eps) + e**((1-a) eps)) / (1 + e**eps)] / (a-1).
-    Poisson-sampled Gaussian at a whole order, with the record removed:
+    Poisson-sampled Gaussian at a integer order, with the record removed:
         log[sum_j C(a,j) (1-q)**(a-j) q**j e**((j*j-j) mu**2/2)] / (a-1).
 
 Theorem (key ``renyi-to-approximate``; Canonne, Kamath and Steinke 2020, proposition 12; Asoodeh et
@@ -64,7 +64,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
@@ -159,58 +159,28 @@ def _next(
     return min(max(x, low + inside), high - inside)
 
 
-_PART: Final = (3 - math.sqrt(5)) / 2
-_CLOSE: Final = 2e-8  # closer than that, rounding decides which of two values is smaller
-_MINIMIZER_ROUNDS: Final = 60
+_GOLDEN: Final = (math.sqrt(5) - 1) / 2
 
 
-def minimizer(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the point with the smallest value of all that were tried, both ends included.
-
-    Around the best point x so far lie the ends a < x < b of the valley; the next point is the
-    bottom of the parabola through the three best ones, if that is well inside and closer than half
-    of the step before the last one, and else a golden section of the longer side.
-    """
-    a, b = low, high
-    x = second = third = a + _PART * (b - a)
-    fx = f_second = f_third = function(x)
-    step = before = b - a
-    for _ in range(_MINIMIZER_ROUNDS):
-        middle = 0.5 * (a + b)
-        least = _CLOSE * (1 + abs(x))
-        if abs(x - middle) <= 2 * least - 0.5 * (b - a):
-            break
-        move = _parabola((x, fx), (second, f_second), (third, f_third))
-        inside = move is not None and a + 2 * least < x + move < b - 2 * least
-        if move is not None and inside and abs(move) < 0.5 * abs(before):
-            before, step = step, move
+def minimizer(
+    function: Callable[[float], float], low: float, high: float, *, close: float = 1e-6
+) -> float:
+    """Return the point with the smallest value of all that golden sections try, ends included."""
+    best = min((function(low), low), (function(high), high))
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = function(left), function(right)
+    while high - low > close:
+        if at_left <= at_right:
+            best = min(best, (at_left, left))
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = function(left)
         else:
-            before = (a if x >= middle else b) - x
-            step = _PART * before
-        y = x + (step if abs(step) >= least else math.copysign(least, step))
-        fy = function(y)
-        if fy < fx or (math.isinf(fx) and y < x):
-            a, b = (x, b) if y >= x else (a, x)
-            third, f_third, second, f_second, x, fx = second, f_second, x, fx, y, fy
-        else:
-            a, b = (y, b) if y < x else (a, y)
-            if fy <= f_second or second == x:
-                third, f_third, second, f_second = second, f_second, y, fy
-            elif fy <= f_third or third in {x, second}:
-                third, f_third = y, fy
-    return min((function(low), low), (fx, x), (function(high), high))[1]
-
-
-def _parabola(
-    first: tuple[float, float], second: tuple[float, float], third: tuple[float, float]
-) -> float | None:
-    """Return how far the extreme of the parabola through three points is from the first."""
-    (x, fx), (w, fw), (v, fv) = first, second, third
-    if not (math.isfinite(fx) and math.isfinite(fw) and math.isfinite(fv)):
-        return None
-    r, q = (x - w) * (fx - fv), (x - v) * (fx - fw)
-    top, bottom = (x - v) * q - (x - w) * r, 2 * (q - r)
-    return -top / bottom if bottom else None
+            best = min(best, (at_right, right))
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = function(right)
+    return best[1]
 
 
 def log_constant(t: float) -> float:
@@ -223,14 +193,10 @@ def log_constant(t: float) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class MomentBound:
-    """A profile bounded through its cumulants alone; ``cumulant`` rounds up.
-
-    The best orders, at an epsilon and for a delta, are remembered.
-    """
+    """A profile bounded through its cumulants alone; ``cumulant`` rounds up."""
 
     cumulant: Callable[[float], float]
     limit: float = math.inf
-    _orders: dict[tuple[bool, float], float] = field(default_factory=dict, compare=False)
 
     def log_delta(self, eps: float, t: float) -> float:
         """Bound ln of the finite part of the profile through one order."""
@@ -239,9 +205,7 @@ class MomentBound:
 
     def order_at(self, eps: float) -> float:
         """Return the order that bounds the profile at eps best, of those tried."""
-        if (True, eps) not in self._orders:
-            self._orders[True, eps] = self._best(lambda t: self.log_delta(eps, t))
-        return self._orders[True, eps]
+        return self._best(lambda t: self.log_delta(eps, t))
 
     def delta(self, eps: float) -> float:
         """Bound the finite part of the profile at eps >= 0."""
@@ -250,9 +214,7 @@ class MomentBound:
 
     def order_for(self, delta: float) -> float:
         """Return the order that bounds the epsilon at delta best, of those tried."""
-        if (False, delta) not in self._orders:
-            self._orders[False, delta] = self._best(lambda t: self._solved(delta, t))
-        return self._orders[False, delta]
+        return self._best(lambda t: self._solved(delta, t))
 
     def epsilon(self, delta: float) -> float:
         """Bound the epsilon at which the finite part of the profile is at most delta > 0."""
@@ -276,7 +238,10 @@ class MomentBound:
         top = math.log(capped)
         low = min(-9.0, top - 9.0)
         return min(
-            math.exp(minimizer(lambda x: objective(min(math.exp(x), capped)), low, top)), capped
+            math.exp(
+                minimizer(lambda x: objective(min(math.exp(x), capped)), low, top, close=2e-8)
+            ),
+            capped,
         )
 
 
@@ -351,7 +316,6 @@ class RenyiCurve:
     values: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse orders at which no divergence is defined."""
         rising = all(a < b for a, b in zip(self.orders, self.orders[1:], strict=False))
         ordered = rising and (not self.orders or self.orders[0] > 1)
         if not ordered or len(self.orders) != len(self.values):
@@ -446,11 +410,6 @@ def pure_to_gaussian_mu(*, epsilon: object) -> Fraction:
     return dyadic_up(guess)
 
 
-_GOLDEN: Final = (math.sqrt(5) - 1) / 2
-_FIRST_DIVERGENCES: Final = -48
-_POWERS: Final = [10 ** (j / 8) for j in range(_FIRST_DIVERGENCES, 65)]
-
-
 def renyi_epsilon(*, order: object, value: object, delta: object) -> float:
     """Return an epsilon that one Rényi order proves at this delta, rounded up."""
     chance = checked_delta(delta)
@@ -477,7 +436,7 @@ def concentrated_epsilon(*, rho: object, delta: object) -> float:
     def objective(t: float) -> float:
         return (1 + t) * slope - math.log1p(1 / t) - (depth + math.log1p(t)) / t
 
-    a = 1 + Fraction(_least(objective, math.sqrt(-depth / slope) if slope else math.inf))
+    a = 1 + Fraction(_least(objective))
     return _epsilon(a, a * strength, chance)
 
 
@@ -491,7 +450,7 @@ def concentrated_delta(*, rho: object, epsilon: object) -> float:
     def objective(t: float) -> float:
         return t * ((1 + t) * slope - start) - (1 + t) * math.log1p(1 / t) - math.log(t)
 
-    a = 1 + Fraction(_least(objective, start / slope if slope else math.inf))
+    a = 1 + Fraction(_least(objective))
     return _delta(a, a * strength, loss)
 
 
@@ -512,30 +471,9 @@ def _delta(a: Fraction, bound: Fraction, loss: Fraction) -> float:
     return float_up(exp(grid).high)
 
 
-def _least(objective: Callable[[float], float], guess: float) -> float:
-    """Search t = order - 1 on a grid of powers, then by golden section; any answer is sound.
-
-    Both objectives have one valley (:mod:`discreet.loss.moments`), so that the best
-    point of the grid is reached by going downhill, from whichever point is next to the guess.
-    """
-    last = len(_POWERS) - 1
-    best = round(8 * math.log10(min(max(guess, _POWERS[0]), _POWERS[-1]))) - _FIRST_DIVERGENCES
-    here = objective(_POWERS[best])
-    for step in (1, -1):
-        while 0 <= best + step <= last:
-            there = objective(_POWERS[best + step])
-            if there > here or (there == here and step > 0):
-                break
-            best, here = best + step, there
-    low = math.log(_POWERS[max(best - 1, 0)])
-    high = math.log(_POWERS[min(best + 1, last)])
-    for _ in range(48):
-        span = _GOLDEN * (high - low)
-        if objective(math.exp(high - span)) <= objective(math.exp(low + span)):
-            high = low + span
-        else:
-            low = high - span
-    return math.exp((low + high) / 2)
+def _least(objective: Callable[[float], float]) -> float:
+    """Search t = order - 1 on a logarithmic scale; any answer is sound."""
+    return math.exp(minimizer(lambda x: objective(math.exp(x)), -14.0, 19.0, close=1e-9))
 
 
 _ONE: Final = Fraction(1)
@@ -557,7 +495,7 @@ def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
         return Fraction(0)
     if loss == 0:
         return min(count * chance, _ONE)
-    # chance * e**((k-1) eps) * (1 - e**(-k eps)) / (1 - e**-eps), at most one
+    # probability * e**((k-1) eps) * (1 - e**(-k eps)) / (1 - e**-eps), at most one
     if (count - 1) * loss > 1000:
         return _ONE
     step, whole = exp(-loss), exp(-count * loss)

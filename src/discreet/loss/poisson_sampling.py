@@ -17,9 +17,9 @@ falls at least linearly beyond the last nodes, which bounds what is cut off
 
 How fast the characteristic function of a sampled Gaussian's loss decays.
 
-Let phi be the characteristic function of the loss l(y) under the law of y with density proportional
-to e**(w l(y) - y**2/2), the tilt of ``sampled_gaussian``.  A contour may end where |phi| to the
-power of the number of runs is negligible, at that height and above.
+Let phi be the characteristic function of the loss l(y) under the distribution of y with density
+proportional to e**(w l(y) - y**2/2), the tilt of ``sampled_gaussian``.  A contour may end where
+|phi| to the power of the number of runs is negligible, at that height and above.
 
 Theorem (key ``contour-rounding``).  For every place y0,
 |phi(s)| <= P[y < y0] + V / s, where V is the total variation of the density of the loss beyond
@@ -31,7 +31,7 @@ transform of at most V / s.
 
 At small rates a few rare losses carry all the variance, and the others lie so close together that
 the transform of the whole decays only at heights like 1/q.  The rare ones alone decay much earlier,
-and what is left is the chance of none.
+and what is left is the probability of none.
 
 The pair of a composition that runs on a Poisson sample.
 
@@ -75,19 +75,16 @@ from discreet.loss.curved_pair import (
     ProfileTable,
     as_one_pair,
     beyond_table,
-    has_closed_form,
     table_of_composition,
 )
 from discreet.loss.envelope import grouped
-from discreet.loss.finite import listed_product, sampled_list
+from discreet.loss.finite import Atoms, listed_product
 from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
 from discreet.loss.pair import (
     Complexes,
     CumulantLine,
     Floats,
-    LossList,
     Pair,
-    PairFamily,
     PrivacyLossDistribution,
     ProfileCurve,
     Transform,
@@ -136,7 +133,7 @@ _NEAR_ERROR: Final = 1e-12  # of |phi|**2 near zero, from moments (section 5, de
 _GRID_ERROR: Final = 1e-9  # of |phi|**2 on the grid (section 5, decay)
 _MOMENT_SLACK: Final = 1e-6  # on moments that err by less than 1e-12 (section 5, decay)
 _FINE: Final = 1 / 256  # between places at which densities are evaluated
-_EVERY: Final = 16  # of them is one at which the law is cut
+_EVERY: Final = 16  # of them is one at which the distribution is cut
 _POINTS: Final = 800
 _NODES: Final = 6000  # for the heights of a grid
 _REACH: Final = 32.0  # of a grid, in units of 1 / sqrt(variance)
@@ -167,7 +164,7 @@ class Nodes:
 @final
 @dataclass(frozen=True, slots=True)
 class Tilted:
-    """The law of y with a density proportional to e**(w l(y) - y**2/2)."""
+    """The distribution of y with a density proportional to e**(w l(y) - y**2/2)."""
 
     q: float
     mu: float
@@ -238,7 +235,6 @@ class Decay:
         return cls(variance, fourth, first, s, sup, far)
 
     def log_bound(self, s: float) -> float:
-        """Bound ln of the largest |phi| from a height on."""
         if s < self.first:
             near = 1 - (s * s * self.variance - s**4 * self.fourth / 24) + _NEAR_ERROR
             bound = max(near, float(self.sup[0]))
@@ -280,7 +276,6 @@ class _FarOut:
         return cls(np.append(0.0, below), np.append(variation[0], variation))
 
     def bounds(self, s: Floats) -> Floats:
-        """Bound |phi| from each of some heights on."""
         every = self.below[:, None] + self.variation[:, None] / s
         return np.asarray(np.minimum(every.min(axis=0), 1.0))
 
@@ -312,7 +307,6 @@ class SampledGaussianCumulants:
         return _above(self, t)
 
     def bounded(self, t: float) -> float:
-        """Work :meth:`above` out."""
         w = 1 + t if self.sign > 0 else -t
         if (22 + abs(w) * self.mu) * (50 + t) * max(1.0, self.mu) > _MOST_NODES:
             return math.inf
@@ -324,7 +318,6 @@ class SampledGaussianCumulants:
         return min(high, small_moment(self.q, self.mu, w)) if high < _SMALL else high
 
     def tilted(self, c: float) -> Tilted:
-        """Name the law of the loss under the tilt c."""
         return Tilted(self.q, self.mu, 1 + c if self.sign > 0 else -c)
 
     def nodes(self, c: float, height: float) -> Nodes:
@@ -378,7 +371,6 @@ class SampledGaussianCumulants:
         return _line(self, c, float(heights[1]), len(heights))
 
     def evaluated(self, c: float, heights: Floats) -> tuple[Complexes, Floats]:
-        """Work :meth:`line` out."""
         nodes = self.nodes(c, float(heights[-1]))
         total = float(nodes.weight.sum())
         center = float(nodes.weight @ nodes.loss) / total
@@ -456,7 +448,6 @@ class SampledGaussianTransform:
     items: tuple[tuple[SampledGaussianCumulants, int], ...]
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Add up the cumulants."""
         value, error = np.zeros(len(orders)), np.zeros(len(orders))
         for pair, n in self.items:
             own, wrong = pair.real(orders)
@@ -464,7 +455,6 @@ class SampledGaussianTransform:
         return value, error
 
     def line(self, order: float, heights: Floats) -> CumulantLine:
-        """Add up the cumulants."""
         value: Complexes = np.zeros(len(heights), np.complex128)
         error = np.zeros(len(heights))
         for pair, n in self.items:
@@ -474,7 +464,6 @@ class SampledGaussianTransform:
         return CumulantLine(value, error)
 
     def decay(self, order: float, height: float) -> float:
-        """Add up the bounds."""
         return sum(n * pair.decay(order, height) for pair, n in self.items)
 
 
@@ -494,7 +483,7 @@ class Direction(enum.Enum):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SampledPair(PairFamily):
+class SampledPair(Pair):
     """A composition on a Poisson sample, seen from one direction.
 
     >>> inner = Composition(((GaussianPair(Fraction(1)), 1),))
@@ -510,14 +499,12 @@ class SampledPair(PairFamily):
     rare_losses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Refuse a rate that is not a chance."""
         if not 0 < self.rate <= 1:
             raise OutOfRange(
                 "the rate of a sample is not above 0 and at most 1; give a rate above 0, at most 1."
             )
 
     def reverse(self) -> SampledPair:
-        """Swap the two neighbors."""
         removed = self.direction is Direction.REMOVE
         return SampledPair(self.inner, self.rate, Direction.ADD if removed else Direction.REMOVE)
 
@@ -539,21 +526,19 @@ class SampledPair(PairFamily):
 
     @property
     def square(self) -> Fraction | None:
-        """mu**2 if the inner composition is one Gaussian."""
         match self.inner.pairs:
             case ((GaussianPair(mu_squared=square), 1),) if self.inner.renyi is None:
                 return square
         return None
 
     def profile(self, eps: float) -> Bracket:
-        """Enclose the profile of one run at any real eps."""
         if eps > 600:  # the profile falls, and exponentials overflow
             return Bracket(0.0, self.profile(600.0).high)
         low, high = self._profiles(np.array([eps]))
         return Bracket.within(float(low[0]), float(high[0]), ceil=1.0)
 
     def factors(self) -> tuple[Pair, ...]:
-        """Let a leak of the inner composition through, with chance q."""
+        """Let a leak of the inner composition through, with probability q."""
         inner, leak = self.inner.without_leak()
         if not leak:
             return (self,)
@@ -561,7 +546,7 @@ class SampledPair(PairFamily):
         return sampled, ResponsePair(Fraction(0), self.rate * leak)
 
     def cumulant(self, t: float) -> float:
-        """Bound ln E[e**(tL); L < inf], by convexity in the rate and between whole orders.
+        """Bound ln E[e**(tL); L < inf], by convexity in the rate and between integer orders.
 
         That is enough for the engines, which ask it where to look; ``log_moment`` is closer.
         """
@@ -574,7 +559,7 @@ class SampledPair(PairFamily):
         """Bound ln E e**(tL); infinite if a loss is, unless the inner one knows a curve.
 
         By quadrature, if the inner composition is a Gaussian; by the table, if it is another single
-        release and whole orders do not tell as much.
+        release and integer orders do not tell as much.
         """
         removed = self.direction is Direction.REMOVE
         if self.infinity().high:
@@ -589,7 +574,7 @@ class SampledPair(PairFamily):
         return min(value, self._from_table(t))
 
     def _from_table(self, t: float) -> float:
-        """Add up the table, and bound what lies beyond it by whole orders; none does if added."""
+        """Add up the table, and bound what lies beyond it by integer orders; none does if added."""
         table, largest = self._table(), self.largest()
         value, last = table.cumulant(t, 0.0)
         if self.direction is Direction.ADD or last >= largest:
@@ -609,7 +594,7 @@ class SampledPair(PairFamily):
         return sampled_gaussian(rate, raised, sign).above(t)
 
     def infinity(self) -> Bracket:
-        """Removing shows an infinite inner loss with chance q; adding never does."""
+        """Removing shows an infinite inner loss with probability q; adding never does."""
         if self.direction is Direction.ADD:
             reach = 0.0 if self.rate < 1 else self.inner.reverse().infinity().high
             return Bracket(0.0, reach)
@@ -635,7 +620,6 @@ class SampledPair(PairFamily):
         return removed_loss(self.rate, inner, up=False) if inner > 0 else inner
 
     def growth(self) -> MomentGrowth | None:
-        """A sample loses no more than what runs on it."""
         largest = self.largest()
         if math.isfinite(largest):
             return MomentGrowth(linear=largest)
@@ -644,13 +628,12 @@ class SampledPair(PairFamily):
 
     def closed_form(self, count: int) -> ProfileCurve | None:
         """Map the inner profile, for one run; a list is quicker where that has no closed form."""
-        simple = self.inner.largest() <= _FAR and has_closed_form(self.inner)
-        if count > 1 or (not simple and self.listed() is not None):
+        simple = self.inner.largest() <= _FAR and self.inner.has_closed_form
+        if count > 1 or (not simple and self.atoms() is not None):
             return None
         return lambda eps: self._without_infinity(self.profile(eps))
 
-    def listed(self) -> LossList | None:
-        """Map the inner losses, where they are few."""
+    def atoms(self) -> Atoms | None:
         return _listed(self)
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats] | None:
@@ -660,7 +643,6 @@ class SampledPair(PairFamily):
         return self._profiles(eps)
 
     def grain(self) -> Fraction | None:
-        """The losses lie on no known lattice."""
         return Fraction(0) if self.square is not None else None
 
     def _profiles(self, eps: Floats) -> tuple[Floats, Floats]:
@@ -688,21 +670,19 @@ class SampledPair(PairFamily):
         return mapped if self.direction is Direction.REMOVE else mapped.reverse()
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect the dots of the profile."""
         if self.square is None:
             return self._table().above(step, self.infinity())
         start, x = self._knots(step)
         return above_knots(start, x, self._profiles(x)[1], step) if len(x) else None
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect lowered dots of the profile."""
         if self.square is None:
             return self._table().below(step, self.infinity()) if self.rate < NEARLY_ALL else None
         start, x = self._knots(step)
         return below_knots(start, x, self._profiles(x), 1 - UNIT, step) if len(x) else None
 
     def _knots(self, step: Fraction) -> tuple[int, Floats]:
-        """Cover the losses of a sampled Gaussian that have a chance worth counting."""
+        """Cover the losses of a sampled Gaussian that have a probability worth counting."""
         low = self._end(self.reverse(), _SHALLOW)
         high = self._end(self, _UNCOUNTED)
         return knots(-low, high, step) if low + high <= _MOST_KNOTS * step else (0, np.zeros(0))
@@ -734,8 +714,43 @@ def _sampled_table(inner: Composition, rate: Fraction) -> ProfileTable:
     return table.sampled(rate) if rate < NEARLY_ALL else table
 
 
+_UNSURE: Final = 1e-13  # of a probability
+
+
+def sampled_list(
+    rate: Fraction, forward: Atoms | None, backward: Atoms, never: Bracket
+) -> Atoms | None:
+    """List the losses of a Poisson sample, from those of the inner pair (P, Q) and of (Q, P).
+
+    Removal draws from P with probability q and else from Q, and loses ln(1 - q + q e**x) where P
+    loses x to Q; ``forward`` lists P.  Addition (without ``forward``) draws from Q and loses the
+    negative of that.  ``never`` is the probability under Q of what P never shows: x is minus
+    infinity. The map has a slope of at most 1 in x, so drifts hold; its argument errs by 24 units,
+    which count 1/(1 - q) times at most.
+    """
+    q = float(rate)
+    if not 1e-12 < q < 1 - 1e-6 or never.width > _UNSURE * never.high:
+        return None
+    share = 1.0 if forward is None else 1 - q
+    parts = [(-backward.losses, backward.mass * share)]
+    if forward is not None:
+        parts.append((forward.losses, forward.mass * q))
+    if never.high:
+        parts.append((np.array([-math.inf]), np.array([never.high * share])))
+    inner, mass = (np.concatenate(each) for each in zip(*parts, strict=True))
+    losses = sampled_loss(q, inner)
+    lists = [backward] if forward is None else [forward, backward]
+    error = max(_UNSURE if never.high else 0.0, *(each.error for each in lists)) + 16 * UNIT
+    drift = max(each.drift for each in lists)
+    drift += UNIT * (32 / (1 - q) + 32 * float(np.abs(losses).max()))
+    missing = sum(each.missing for each in lists) * (1 + 4 * UNIT)
+    return Atoms.merged(
+        -losses if forward is None else losses, mass, error=error, drift=drift, missing=missing
+    )
+
+
 @functools.lru_cache(maxsize=128)
-def _listed(pair: SampledPair) -> LossList | None:
+def _listed(pair: SampledPair) -> Atoms | None:
     other = pair.inner.reverse()
     removed = pair.direction is Direction.REMOVE
     if pair.inner.renyi is not None:

@@ -19,12 +19,12 @@ v falls.
 Privacy loss distributions on a lattice, from a profile at its points or from a Rényi curve.
 
 Theorem (key ``connect-the-dots``).  h(a) = delta(ln a) is convex and falls from h(0) = 1.  Straight
-lines between its values at the lattice are the profile of a law on the lattice that bounds h from
-above.  On one cell h lies above the extensions of the chords of both neighboring cells; lowering
-the values at both ends by the largest gap between chord and extensions gives lines below h.
-A law with slopes s_k on [a_k, a_{k+1}] has Q-masses s_{k-1} - s_k.  Raising slopes (from the right)
-or lowering them (from the left) until they are ordered keeps the side of the bound, and so does a
-line below a corner that points up.
+lines between its values at the lattice are the profile of a distribution on the lattice that bounds
+h from above.  On one cell h lies above the extensions of the chords of both neighboring cells;
+lowering the values at both ends by the largest gap between chord and extensions gives lines below
+h. A distribution with slopes s_k on [a_k, a_{k+1}] has Q-masses s_{k-1} - s_k.  Raising slopes
+(from the right) or lowering them (from the left) until they are ordered keeps the side of the
+bound, and so does a line below a corner that points up.
 
 Values and slopes come with brackets, so rounding is on the safe side throughout
 (docs/proofs/accounting.md, section 6).
@@ -96,7 +96,6 @@ class Polygon:
         return cls(x[kept], value[kept])
 
     def scaled(self, factor: float) -> Polygon:
-        """Multiply all values."""
         return Polygon(self.x, np.minimum(self.value * factor, 1.0))
 
 
@@ -119,7 +118,7 @@ def _lower_hull(x: Floats, value: Floats) -> NDArray[np.intp]:
 
 
 def _bends(x: list[float], value: list[float], left: int, middle: int, right: int) -> bool:
-    """Say whether the middle node lies below the chord of the other two."""
+    """Return True if the middle node lies below the chord of the other two."""
     gap, along = x[right] - x[left], x[middle] - x[left]
     whole = math.expm1(-gap)
     near, far = math.expm1(along - gap) / whole, math.exp(along - gap) * math.expm1(-along) / whole
@@ -192,11 +191,9 @@ class HalfProfile:
 
     @classmethod
     def of_nodes(cls, x: Floats, value: Floats) -> HalfProfile:
-        """Take a profile that is defined by its nodes."""
         return cls(x, value, np.minimum(value, 1.0), upper_only=True)
 
     def ceiling(self) -> Polygon:
-        """Draw the chords."""
         return Polygon.hull(self.x, self.high).scaled(1 + CHORD_MARGIN)
 
     def floor(self, other: HalfProfile) -> Polygon:
@@ -443,11 +440,9 @@ class RenyiPart:
     spread: ClassVar[bool] = True
 
     def grain(self) -> Fraction | None:
-        """There are no atoms to respect."""
         return Fraction(0)
 
     def largest(self) -> float:
-        """Dots end there."""
         return _REACH
 
     def _lines(self) -> list[tuple[float, float]]:
@@ -459,7 +454,6 @@ class RenyiPart:
         return [(t, top + MOMENT_MARGIN * (1 + abs(top))) for t, top in known]
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Connect the dots of the bound."""
         lines = _envelope(self._lines())
         reach = min(
             _REACH, max(1.0, 1.1 * min((top - _UNCOUNTED_CONNECT_THE_DOTS) / t for t, top in lines))
@@ -480,7 +474,6 @@ class RenyiPart:
         return np.zeros(len(eps)), np.minimum(np.where(eps >= 0, high, mirrored), 1.0)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (a curve bounds from above only)
-        """Nothing is known."""
         return None
 
 

@@ -6,12 +6,12 @@ Definitions.  For neighbors D, D' and a mechanism M,
     delta(eps) = sup over outcomes S of  P[M(D) in S] - e**eps P[M(D') in S],   the profile;
     epsilon(delta) = the least eps with delta(eps) <= delta;
     renyi(a) = the largest divergence D_a(M(D) || M(D'));
-    tradeoff(alpha) = the least chance to miss for a test that accuses wrongly with chance alpha.
+    tradeoff(alpha) = the least type II error of a test with type I error alpha.
 A notion (pure, approximate, concentrated, ...) is a bound on these; its answers are upper bounds
 (for the trade-off: lower bounds), rounded towards more loss.
 
-Theorem (key ``tradeoff-duality``; Wasserman and Zhou 2010; Dong, Roth and Su 2022).  A test that
-accuses wrongly with chance alpha misses with chance at least
+Theorem (key ``tradeoff-duality``; Wasserman and Zhou 2010; Dong, Roth and Su 2022).  A test with
+type I error alpha has a type II error of at least
     1 - h(a) - a alpha           and     (1 - r(a) - alpha) / a           for every a >= 1,
 where h is the profile of one direction and r that of the other; the best of these bounds is the
 trade-off.  Every a is sound, so a is searched for in floats and the bound evaluated exactly.
@@ -41,6 +41,7 @@ from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import float_down
 from discreet.loss.elementary import exp
+from discreet.loss.moments import minimizer
 from discreet.loss.parameters import checked_count, checked_delta
 from discreet.loss.rounding import Bracket
 from discreet.notebook import Shown
@@ -62,7 +63,7 @@ class PrivacyCurve(Explainable, Shown, ABC):
 
     @abstractmethod
     def delta(self, epsilon: object) -> float:
-        """Return the chance of failure at an epsilon, rounded up."""
+        """Return the probability of failure at an epsilon, rounded up."""
 
     @abstractmethod
     def epsilon(self, delta: object) -> float:
@@ -70,10 +71,10 @@ class PrivacyCurve(Explainable, Shown, ABC):
 
     @abstractmethod
     def tradeoff(self, false_alarm: object) -> float:
-        """Return the least chance of a missed detection, rounded down."""
+        """Return the least probability of a missed detection, rounded down."""
 
     def deltas(self, epsilons: Iterable[object]) -> NDArray[np.float64]:
-        """Return the chance of failure at each epsilon, rounded up."""
+        """Return the probability of failure at each epsilon, rounded up."""
         return np.array([self.delta(value) for value in several(epsilons, "epsilons")], float)
 
     def epsilons(self, deltas: Iterable[object]) -> NDArray[np.float64]:
@@ -81,7 +82,7 @@ class PrivacyCurve(Explainable, Shown, ABC):
         return np.array([self.epsilon(value) for value in several(deltas, "deltas")], float)
 
     def tradeoffs(self, false_alarms: Iterable[object]) -> NDArray[np.float64]:
-        """Return the least chance of a missed detection for each false alarm, rounded down."""
+        """Return the least probability of a missed detection for each false alarm, rounded down."""
         alarms = several(false_alarms, "false_alarms")
         return np.array([self.tradeoff(value) for value in alarms], float)
 
@@ -110,14 +111,12 @@ def several(values: Iterable[object], name: str) -> list[object]:
 
 Curve = Callable[[float], float]
 
-_GOLDEN: Final = (math.sqrt(5) - 1) / 2
-_MOST_STEPS: Final = 16
-_GAIN: Final = Fraction(1, 10**12)
+_FARTHEST: Final = math.log1p(700.0)
 _NARROW: Final = 1e-7
 
 
 def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) -> float:
-    """Bound the chance of a miss from below, from upper bounds delta(epsilon) in both directions.
+    """Bound the type II error from below, from upper bounds delta(epsilon) in both directions.
 
     >>> from discreet.loss import Pure
     >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
@@ -138,7 +137,7 @@ def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) ->
 def missed_on_grid(
     forward: Curve, backward: Curve, false_alarms: Sequence[Fraction], grid: Sequence[float]
 ) -> list[float]:
-    """Bound the chances of a miss from below, for many false alarms, by epsilons of a grid alone.
+    """Bound type II errors from below, for many type I errors, by epsilons of a grid alone.
 
     >>> from discreet.loss import Pure
     >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
@@ -159,25 +158,12 @@ def missed_on_grid(
 
 
 def _largest(bound: Callable[[float], Fraction]) -> Fraction:
-    """Climb over epsilon >= 0 to the one peak, then refine it by golden section."""
-    grid, values = [0.0], [bound(0.0)]
-    while len(grid) < _MOST_STEPS and (len(grid) < 3 or values[-1] > values[-3] + _GAIN):
-        grid.append(2.0 * grid[-1] if grid[-1] >= 0.5 else grid[-1] + 0.125)
-        values.append(bound(grid[-1]))
-    best = max(range(len(grid)), key=values.__getitem__)
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = bound(left), bound(right)
-    while high - low > _NARROW:
-        if at_left >= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = bound(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = bound(right)
-    return max(values[best], at_left, at_right)
+    """Look for the one peak over epsilon >= 0, and return the bound there."""
+
+    def falls(x: float) -> float:
+        return -float(max(bound(math.expm1(x)), Fraction(-1)))
+
+    return bound(math.expm1(minimizer(falls, 0.0, _FARTHEST, close=_NARROW)))
 
 
 class PrivacyLoss(PrivacyCurve):
@@ -204,17 +190,17 @@ class PrivacyLoss(PrivacyCurve):
 
     @abstractmethod
     def dominates(self, other: PrivacyLoss) -> bool:
-        """Say whether the other loss is proved no larger, at every epsilon and every delta.
+        """Return True if the other loss is proved no larger, at every epsilon and every delta.
 
         False means that it was not proved.
         """
 
     def delta(self, epsilon: object) -> float:
-        """Return the chance of failure at an epsilon, rounded up."""
+        """Return the probability of failure at an epsilon, rounded up."""
         return self.delta_interval(epsilon=epsilon).high
 
     def keeps(self, *, epsilon: object, delta: object) -> bool:
-        """Say whether the delta at an epsilon, rounded up, is at most this one.
+        """Return True if the delta at an epsilon, rounded up, is at most this one.
 
         >>> from discreet.mechanisms import Gaussian
         >>> Gaussian(sigma=5).loss().keeps(epsilon=1, delta="1e-6")
@@ -227,7 +213,7 @@ class PrivacyLoss(PrivacyCurve):
         return self.interval(delta=delta).high
 
     def delta_interval(self, epsilon: object) -> Bracket:
-        """Enclose the chance of failure at an epsilon."""
+        """Enclose the probability of failure at an epsilon."""
         return self.profile().delta_interval(epsilon=epsilon)
 
     def interval(self, delta: object) -> Bracket:
@@ -239,7 +225,7 @@ class PrivacyLoss(PrivacyCurve):
         return self.profile().renyi(order=order)
 
     def tradeoff(self, false_alarm: object) -> float:
-        """Return the least chance of a missed detection, rounded down."""
+        """Return the least probability of a missed detection, rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
 
         def curve(epsilon: float) -> float:

@@ -185,7 +185,7 @@ class Profile(PrivacyLoss):
         )
 
     def tradeoff(self, false_alarm: object) -> float:
-        """Return the least chance of a miss over alternatives and directions, rounded down."""
+        """Return the least probability of a miss over alternatives and directions, rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
         return min(
             missed_detections(composition.delta_above, composition.reverse().delta_above, alarm)
@@ -193,7 +193,7 @@ class Profile(PrivacyLoss):
         )
 
     def tradeoffs(self, false_alarms: Iterable[object]) -> NDArray[np.float64]:
-        """Return chances of a miss, rounded down, by one grid of epsilons for all of them.
+        """Return probabilities of a miss, rounded down, by one grid of epsilons for all of them.
 
         They lie slightly below those of ``tradeoff``, which takes much longer for each.
         """
@@ -271,7 +271,7 @@ class Profile(PrivacyLoss):
         return _covered(self.remove, theirs.remove) and _covered(self.add, theirs.add)
 
     def sampled(self, *, rate: object) -> Profile:
-        """Mix each pair with its second law: ((1-q)Q + qP, Q) removed, (Q, (1-q)Q + qP) added."""
+        """Mix each pair with its second side: ((1-q)Q + qP, Q) removed, (Q, (1-q)Q + qP) added."""
         chance = checked_rate(rate)
         if chance == 1:
             return self
@@ -301,9 +301,9 @@ class Profile(PrivacyLoss):
         if local is None:
             raise no_pure_bound()
         from discreet.loss.curved_pair import CurvedPair
-        from discreet.loss.shuffle import Shuffle, ShuffledShape
+        from discreet.loss.shuffle import Shuffle
 
-        shape = ShuffledShape(Shuffle(epsilon=local, population=population))
+        shape = Shuffle(epsilon=local, population=population)
         return Profile.of_symmetric(CurvedPair(shape))
 
 

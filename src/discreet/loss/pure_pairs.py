@@ -72,105 +72,21 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
+from discreet.loss.finite import Atoms, AtomTransform
 from discreet.loss.moments import RenyiCurve
 from discreet.loss.pair import (
     LARGEST_LOSS,
-    LARGEST_PLACE,
     Complexes,
     CumulantLine,
     Floats,
-    LossList,
-    PairFamily,
+    Pair,
     PrivacyLossDistribution,
     ProfileCurve,
 )
-from discreet.loss.rounding import SPECIAL, TINIEST, UNIT, Bracket, reduced
-
-_LONGEST: Final = 1 << 26
-_MOST_LISTED: Final = 1 << 14
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class LossAtoms:
-    """Losses ``index * grain`` (or ``index`` alone, if there is no grain) with their masses.
-
-    ``error`` bounds the relative error of each mass; without a grain the losses themselves may be
-    off by ``8 UNIT`` of their size.
-    """
-
-    index: Floats
-    mass: Floats
-    grain: Fraction | None
-    error: float
-
-    @property
-    def losses(self) -> Floats:
-        """The losses as floats, within 8 units of their last place."""
-        return self.index if self.grain is None else self.index * float(self.grain)
-
-    def _aligned(self, step: Fraction) -> int | None:
-        if self.grain is None:
-            return None
-        ratio = self.grain / step
-        return ratio.numerator if ratio.denominator == 1 else None
-
-    def profile(self, eps: float) -> Bracket:
-        """Sum (1 - e**(eps - x))+ over the atoms: the finite profile of one run."""
-        x = self.losses
-        share = -np.expm1(np.minimum(eps - x, 0.0))
-        value = float((self.mass * share).sum())  # a product of arrays would wake threads
-        size = np.abs(x) + abs(eps)
-        near = x > eps - 32 * UNIT * size  # the others do not count, wherever they truly lie
-        moved = np.where(near, 32 * UNIT * share + 16 * UNIT * size, 0.0)
-        wrong = float((self.mass * moved).sum()) + value * (self.error + UNIT * (2 * len(x) + 16))
-        return Bracket.within(value - wrong, value + wrong + TINIEST, ceil=1.0)
-
-    def listed(self, missing: float = 0.0) -> LossList | None:
-        """List the losses; None where there are many.  Atoms beyond have the mass ``missing``."""
-        error = self.error + 4 * UNIT
-        if not len(self.mass) or len(self.mass) > _MOST_LISTED:
-            return None
-        if self.grain is None:
-            drift = 16 * UNIT * float(np.abs(self.index).max())
-            return LossList.merged(self.index, self.mass, error=error, drift=drift, missing=missing)
-        place = _whole(self.index)
-        if place is None:
-            return None
-        start = int(place.min())
-        if int(place.max()) - start > _MOST_LISTED:
-            return None
-        mass = np.asarray(np.bincount(place - start, weights=self.mass), np.float64)
-        return LossList.on_lattice(start, mass, self.grain, error=error, missing=missing)
-
-    def above(self, step: Fraction, infinite: float = 0.0) -> PrivacyLossDistribution | None:
-        """Spread each atom over its two neighbors on the lattice."""
-        ratio = self._aligned(step)
-        mass = self.mass * (1 + self.error + 4 * UNIT)
-        if ratio is not None:
-            return _place(_whole(self.index, ratio), mass, infinite, 0.0)
-        h, x = float(step), self.losses
-        cell = np.floor(x / h)
-        share = -np.expm1(np.minimum(cell * h - x, 0.0)) / -math.expm1(-h)
-        drift = 64 * UNIT * float(np.abs(x).max(initial=0.0)) + 64 * UNIT * h
-        up = np.minimum(mass, mass * share * (1 + 64 * UNIT))
-        both, weights = np.concatenate([cell, cell + 1]), np.concatenate([mass - up, up])
-        return _place(_whole(both), weights * (1 + 2 * UNIT), infinite, drift)
-
-    def below(self, step: Fraction, infinite: float = 0.0) -> PrivacyLossDistribution | None:
-        """Move each atom down to the lattice."""
-        ratio = self._aligned(step)
-        mass = self.mass * (1 - self.error - 4 * UNIT)
-        if ratio is not None:
-            return _place(_whole(self.index, ratio), mass, infinite, 0.0)
-        x = self.losses
-        drift = 64 * UNIT * float(np.abs(x).max(initial=0.0))
-        return _place(_whole(np.floor(x / float(step))), mass, infinite, drift)
-
+from discreet.loss.rounding import TINIEST, UNIT, Bracket
 
 Cells = Callable[[Floats, float, float], Floats]
 """Masses of intervals of a density on [-top, top]: their left ends, their width, and top."""
@@ -216,78 +132,6 @@ def cells_below(
     return PrivacyLossDistribution(-cells, out * (1 - UNIT * (units + 16 * top)), 0.0, 0.0)
 
 
-def _whole(index: Floats, ratio: int = 1) -> NDArray[np.int64] | None:
-    """Give whole numbers, times a ratio, as integers; None where floats skip some of them.
-
-    >>> _whole(np.array([2.0, 3.0]), 5).tolist(), _whole(np.array([2.0**63])) is None
-    ([10, 15], True)
-    """
-    size = float(np.abs(index).max(initial=0.0))
-    if not size <= LARGEST_PLACE or size * ratio > LARGEST_PLACE:  # not a number fails too
-        return None
-    return index.astype(np.int64) * ratio
-
-
-def _place(
-    where: NDArray[np.int64] | None, mass: Floats, infinite: float, drift: float
-) -> PrivacyLossDistribution | None:
-    """Put masses on the lattice; None where that would be absurdly long, or far out."""
-    if where is None:
-        return None
-    if not len(where):
-        return PrivacyLossDistribution(0, np.zeros(1), infinite, drift)
-    start = int(where.min())
-    if int(where.max()) - start > _LONGEST:
-        return None
-    total = np.asarray(np.bincount(where - start, weights=mass), np.float64)
-    return PrivacyLossDistribution(start, total, infinite, drift)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class AtomTransform:
-    """The cumulants of finitely supported losses; they need not decay along a line."""
-
-    items: tuple[tuple[LossAtoms, int], ...]
-
-    def real(self, orders: Floats) -> tuple[Floats, Floats]:
-        """Sum ln sum p e**(cx) over the items."""
-        value, error = np.zeros(len(orders)), np.zeros(len(orders))
-        for atoms, count in self.items:
-            exponent = np.outer(orders, atoms.losses)
-            top = exponent.max(axis=1)
-            weight = np.exp(exponent - top[:, None])
-            value += count * (top + np.log(np.einsum("ij,j->i", weight, atoms.mass)))
-            reach = np.abs(exponent).max(axis=1)
-            error += count * (atoms.error + UNIT * (48 * reach + len(atoms.mass) + 64))
-        return value, error
-
-    def line(self, order: float, heights: Floats) -> CumulantLine:
-        """Sum ln sum p e**(zx), with the oscillation reduced by the tilted mean."""
-        value = np.zeros(len(heights), np.complex128)
-        error = np.zeros(len(heights))
-        for atoms, count in self.items:
-            x = atoms.losses
-            top = float((order * x).max())
-            weight = atoms.mass * np.exp(order * x - top)
-            total = float(weight.sum())
-            center = float((weight * x).sum()) / total
-            turned = np.exp(1j * np.outer(heights, x - center))
-            phi = np.einsum("ij,j->i", turned, weight / total)
-            reach = float(np.abs(x).max())
-            bound = 2 * atoms.error + UNIT * (48 * (order + heights) * reach + 2 * len(x) + 64)
-            value += count * (reduced(phi) + math.log(total) + top + 1j * heights * center)
-            error += count * (
-                np.log1p(bound / np.maximum(np.abs(phi), TINIEST))
-                + UNIT * (16 + 4 * (order + heights) * reach)
-            )
-        return CumulantLine(value, error)
-
-    def decay(self, order: float, height: float) -> float:  # noqa: ARG002  (atoms never decay)
-        """Atoms give no decay at all heights."""
-        return 0.0
-
-
 def on_reals(orders: Floats, e: Floats, h: Floats, w: Floats) -> tuple[Floats, Floats]:
     """Evaluate at real orders (rows of parameters, columns of orders), with error bounds."""
     y = h * np.expm1(-w)
@@ -322,75 +166,10 @@ def summed_line(counts: Floats, value: Complexes, error: Floats) -> CumulantLine
 _FEW: Final = 64
 
 
-def laplace_delta(epsilon: Fraction, eps: float) -> Bracket:
-    """Enclose (1 - e**((eps - e)/2))+ for eps >= 0."""
-    gap = (Fraction(eps) - epsilon) / 2
-    if gap >= 0:
-        return Bracket(0.0, 0.0)
-    value = -math.expm1(float(gap))
-    return Bracket.within(value * (1 - 32 * UNIT), value * (1 + 32 * UNIT), ceil=1.0)
-
-
-@final
-class ResponseProfile:
-    """Count-fold randomized response (its finite part), by the binomial sum.
-
-    With e = epsilon, j heads give the loss (2j - n)e and have probability
-    C(n, j) e**(je) / (1 + e**e)**n; only losses above eps count.
-
-    >>> ResponseProfile(Fraction(1), 2).bracket(2.0)
-    Bracket(low=0.0, high=0.0)
-    """
-
-    __slots__ = ("_e", "_epsilon", "_losses", "_mass", "_relative", "count")
-
-    def __init__(self, epsilon: Fraction, count: int) -> None:
-        """Evaluate all n + 1 probabilities once."""
-        e = float(epsilon)
-        j = np.arange(count + 1, dtype=np.float64)
-        heads = -math.log1p(math.exp(-e))
-        tails = heads - e
-        self.count, self._epsilon, self._e = count, epsilon, e
-        powers = j * heads + j[::-1] * tails
-        if count <= _FEW:  # each coefficient is rounded once, and SciPy is not needed
-            self._mass = np.exp(powers) * [float(math.comb(count, k)) for k in range(count + 1)]
-            size = 2 * UNIT
-        else:
-            rising = gammaln(j + 1.0)
-            whole = float(rising[-1])
-            self._mass = np.exp(whole - rising - rising[::-1] + powers)
-            size = 4 * SPECIAL * max(whole, 1.0)
-        self._losses = (2 * j - count) * e
-        self._relative = size + UNIT * (64 * count * (abs(tails) + 1) + 64)
-
-    def bracket(self, eps: float) -> Bracket:
-        """Enclose the profile at eps >= 0."""
-        exact = Fraction(eps) / self._epsilon
-        first = max(0, math.floor((exact + self.count) / 2) + 1)
-        if first > self.count:
-            return Bracket(0.0, 0.0)
-        mass = self._mass[first:]
-        terms = mass * -np.expm1(np.minimum(eps - self._losses[first:], 0.0))
-        value = float(terms.sum())
-        drift = UNIT * 8 * (self.count * self._e + eps)  # of the gap; its factor moves by no more
-        wrong = (value + TINIEST) * self._relative + 2 * drift * float(mass.sum())
-        return Bracket.within(value - wrong, value + wrong + TINIEST, ceil=1.0)
-
-
-def gammaln(x: Floats) -> Floats:
-    """Evaluate the logarithm of the gamma function."""
-    from scipy import special  # type: ignore[import-untyped]  # noqa: PLC0415  slow to load
-
-    return np.asarray(special.gammaln(x))
-
-
-_MOST_RUNS: Final = 100_000
-
-
 @final
 @dataclass(frozen=True, slots=True)
-class ResponsePair(PairFamily):
-    """The worst pair of laws that (epsilon, delta) allows.
+class ResponsePair(Pair):
+    """The worst pair of distributions that (epsilon, delta) allows.
 
     >>> ResponsePair(Fraction(1), Fraction(0)).group(3)
     ResponsePair(epsilon=Fraction(3, 1), delta=Fraction(0, 1))
@@ -418,17 +197,14 @@ class ResponsePair(PairFamily):
         return value + lost + 2 * (error + 17 * UNIT * (value - lost))
 
     def infinity(self) -> Bracket:
-        """Delta."""
         if not self.delta:
             return Bracket(0.0, 0.0)
         return Bracket(float_down(self.delta), float_up(self.delta))
 
     def exact_infinity(self) -> Fraction:
-        """Delta."""
         return self.delta
 
     def largest(self) -> float:
-        """A finite loss is at most epsilon."""
         return float_up(self.epsilon)
 
     def largest_below(self) -> float:
@@ -439,38 +215,19 @@ class ResponsePair(PairFamily):
         """Finite losses are mostly epsilon."""
         return self.epsilon > LARGEST_LOSS
 
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        """Add up the binomial law; the runs without an infinite loss have chance (1-delta)**n."""
-        if count > _MOST_RUNS or not self.epsilon:
-            return None
-        kept = math.exp(count * math.log1p(-float(self.delta))) if self.delta < 1 else 0.0
-        binomial = ResponseProfile(self.epsilon, count)
-        slack = UNIT * (16 + 4 * count)
-
-        def curve(eps: float) -> Bracket:
-            whole = binomial.bracket(eps)
-            return Bracket(whole.low * kept * (1 - slack), whole.high * kept * (1 + slack))
-
-        return curve
-
     def grain(self) -> Fraction | None:
-        """The atoms lie at plus and minus epsilon."""
         return self.epsilon
 
-    def atoms(self) -> LossAtoms:
-        """The two finite losses."""
-        e = float(self.epsilon)
-        stay = float(1 - self.delta)
-        mass = np.array([stay * math.exp(-e) / (1 + math.exp(-e)), stay / (1 + math.exp(-e))])
-        return LossAtoms(np.array([-1.0, 1.0]), mass, self.epsilon, UNIT * (32 + 4 * e))
+    def closed_form(self, count: int) -> ProfileCurve | None:
+        return self._from_atoms if count == 1 else None
 
-    def listed(self) -> LossList | None:
-        """The two finite losses."""
-        return self.atoms().listed() if self.delta < 1 else None
-
-    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Spread the atoms over the lattice."""
-        return self.atoms().above(step, float_up(self.delta))
+    def atoms(self) -> Atoms:
+        e, stay = float(self.epsilon), float(1 - self.delta)
+        low, high = stay * math.exp(-e) / (1 + math.exp(-e)), stay / (1 + math.exp(-e))
+        error = UNIT * (36 + 4 * e)
+        if not self.epsilon:
+            return Atoms(np.zeros(1), np.array([stay]), error)
+        return Atoms.on_lattice(-1, np.array([low, 0.0, high]), self.epsilon, error=error)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Answer with the largest epsilon on the lattice that is no larger: a post-processing."""
@@ -479,7 +236,6 @@ class ResponsePair(PairFamily):
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
-        """Gather the parameters in columns."""
         lost = np.array(
             [math.log1p(-float(pair.delta)) if pair.delta < 1 else -math.inf for pair, _ in pairs]
         )
@@ -505,7 +261,6 @@ class _Transform:
         return total + self.lost, self.counts @ error + (len(self.counts) + 16) * UNIT * size
 
     def _chance(self) -> Floats:
-        """1 / (1 + e**e), without overflow."""
         small = np.exp(-self.e)
         return np.asarray(small / (1 + small))
 
@@ -522,7 +277,7 @@ class _Transform:
 
 @final
 @dataclass(frozen=True, slots=True)
-class LaplacePair(PairFamily):
+class LaplacePair(Pair):
     """Laplace noise around two points that are epsilon scales apart.
 
     >>> LaplacePair(Fraction(1)).largest()
@@ -532,7 +287,6 @@ class LaplacePair(PairFamily):
     epsilon: Fraction
 
     def group(self, k: int) -> LaplacePair:
-        """The points move k times as far apart."""
         return LaplacePair(self.epsilon * k)
 
     def cumulant(self, t: float) -> float:
@@ -542,7 +296,6 @@ class LaplacePair(PairFamily):
         return value + 2 * (error + 5 * UNIT * value)
 
     def largest(self) -> float:
-        """The loss is at most epsilon."""
         return float_up(self.epsilon)
 
     def largest_below(self) -> float:
@@ -554,31 +307,29 @@ class LaplacePair(PairFamily):
         return self.epsilon > LARGEST_LOSS
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        """Evaluate the profile of one run."""
-        return (lambda eps: laplace_delta(self.epsilon, eps)) if count == 1 else None
+        return self._at_one_point if count == 1 else None
 
     def grain(self) -> Fraction | None:
-        """The atoms lie at plus and minus epsilon."""
         return self.epsilon
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Evaluate the closed form, at negative eps too."""
         e = float(self.epsilon)
-        value = -np.expm1(np.where(eps < -e, eps, np.minimum((eps - e) / 2, 0.0)))
-        wrong = UNIT * (32 * value + 4 * (np.abs(eps) + e))  # both forms meet at -e
-        return np.maximum(value - wrong, 0.0), np.minimum(value + wrong, 1.0)
+        gap = np.minimum((eps - e) / 2, 0.0)
+        value = -np.expm1(np.where(eps < -e, eps, gap))
+        near = (eps > e / 2) & (eps < 2 * e)  # where the difference is exact but for e itself
+        moved = np.where(near, 0.6 * e, 4 * (np.abs(eps) + e))
+        wrong = UNIT * (32 * value + moved)  # both forms meet at -e
+        high = np.where(eps < self.largest(), np.minimum(value + wrong, 1.0), 0.0)
+        return np.minimum(np.maximum(value - wrong, 0.0), high), high
 
     def above(self, step: Fraction) -> PrivacyLossDistribution:
-        """Spread the cells; a larger distance loses more."""
         return cells_above(self.epsilon, step, _cells, atom=0.5, units=64)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution:
-        """Merge the cells; a smaller distance loses less."""
         return cells_below(self.epsilon, step, _cells, atom=0.5, units=64)
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _TransformOfLaplace:
-        """Gather the parameters in columns."""
         return _TransformOfLaplace(
             np.array([float(pair.epsilon) for pair, _ in pairs])[:, None],
             np.array([float(count) for _, count in pairs]),
@@ -635,7 +386,7 @@ _THIN: Final = 1e-290  # a rate near the least floats
 
 @final
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplacePair(PairFamily):
+class DiscreteLaplacePair(Pair):
     """Two-sided geometric noise around two integers.
 
     >>> DiscreteLaplacePair(Fraction(2), 3).largest()
@@ -648,7 +399,6 @@ class DiscreteLaplacePair(PairFamily):
     spread: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse a distance at which there is no pair."""
         if self.scale <= 0 or self.distance < 1:
             raise OutOfRange(
                 "the distance of a pair is below one, or its scale is not above zero; give a "
@@ -656,7 +406,6 @@ class DiscreteLaplacePair(PairFamily):
             )
 
     def group(self, k: int) -> DiscreteLaplacePair:
-        """The integers move k times as far apart."""
         return DiscreteLaplacePair(self.scale, self.distance * k)
 
     def cumulant(self, t: float) -> float:
@@ -675,7 +424,6 @@ class DiscreteLaplacePair(PairFamily):
         return straight + math.log1p(y) + UNIT * (8 * straight - 256 * y)
 
     def largest(self) -> float:
-        """The loss is at most distance / scale."""
         return float_up(self.distance / self.scale)
 
     def largest_below(self) -> float:
@@ -687,15 +435,13 @@ class DiscreteLaplacePair(PairFamily):
         return self.distance > LARGEST_LOSS * self.scale
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        """Sum over the atoms, for one run."""
-        atoms = self.atoms() if count == 1 else None
-        return None if atoms is None else atoms.profile
+        return self._from_atoms if count == 1 and self.distance <= _MOST_LOSSES else None
 
-    def grain(self) -> Fraction | None:
+    def grain(self) -> Fraction:
         """All losses are multiples of 1/scale, of the parity of the distance."""
         return 1 / self.scale if self.distance % 2 else 2 / self.scale
 
-    def atoms(self) -> LossAtoms | None:
+    def atoms(self) -> Atoms | None:
         """The distance + 1 losses; None if they are too many."""
         if self.distance > _MOST_LOSSES:
             return None
@@ -703,30 +449,15 @@ class DiscreteLaplacePair(PairFamily):
         j = np.arange(d + 1)
         mass = np.exp(-j * width) / (1 + math.exp(-width))
         mass[1:d] *= -math.expm1(-width)
-        index = (d - 2 * j).astype(np.float64)
-        even = d % 2 == 0
-        return LossAtoms(
-            index / 2 if even else index, mass, self.grain(), UNIT * (64 + 8 * d * width)
-        )
-
-    def listed(self) -> LossList | None:
-        """All of them, if they are not many."""
-        atoms = self.atoms()
-        return None if atoms is None else atoms.listed()
-
-    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Spread the atoms over the lattice."""
-        atoms = self.atoms()
-        return None if atoms is None else atoms.above(step)
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Move the atoms down to the lattice."""
-        atoms = self.atoms()
-        return None if atoms is None else atoms.below(step)
+        error, grain = UNIT * (68 + 8 * d * width), self.grain()
+        if d % 2 == 0:
+            return Atoms.on_lattice(-(d // 2), mass[::-1], grain, error=error)
+        odd = np.zeros(2 * d + 1)
+        odd[::2] = mass[::-1]
+        return Atoms.on_lattice(-d, odd, grain, error=error)
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> AtomTransform | None:
-        """Gather the atoms."""
         if sum(pair.distance for pair, _ in pairs) > _MOST_LOSSES:
             return None
         known = ((pair.atoms(), count) for pair, count in pairs)
@@ -738,7 +469,7 @@ _LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
 
 @final
 @dataclass(frozen=True, slots=True)
-class BoundedRangePair(PairFamily):
+class BoundedRangePair(Pair):
     """The worst that a loss within an interval of length epsilon allows.
 
     >>> round(BoundedRangePair(Fraction(1)).closed_form(1)(0.0).high, 6)
@@ -747,16 +478,16 @@ class BoundedRangePair(PairFamily):
 
     epsilon: Fraction
 
+    two_bounds: ClassVar[bool] = True
+
     def group(self, k: int) -> BoundedRangePair:
         """Along a chain of neighbors the losses add up, and so do the lengths of their ranges."""
         return BoundedRangePair(self.epsilon * k)
 
     def curve(self) -> RenyiCurve:
-        """Epsilon squared, over eight, times the order."""
         return RenyiCurve(rho=self.epsilon**2 / 8)
 
     def gain(self, t: float) -> float:
-        """Compare the closed form with the curve, roughly."""
         e = max(float(self.epsilon), _LEAST)
         ratio = math.expm1(-(2 * t + 1) * e) / math.expm1(-e)
         return t * e + math.log(ratio / (2 * t + 1)) - t * (t + 1) * e * e / 8
@@ -772,7 +503,6 @@ class BoundedRangePair(PairFamily):
         return min(value + 2 * (error + 5 * UNIT * abs(value)), most)
 
     def largest(self) -> float:
-        """The loss is at most epsilon."""
         return float_up(self.epsilon)
 
     def largest_below(self) -> float:
@@ -784,17 +514,7 @@ class BoundedRangePair(PairFamily):
         return self.epsilon > LARGEST_LOSS
 
     def closed_form(self, count: int) -> ProfileCurve | None:
-        """Evaluate the profile of one run."""
-        return self._profile if count == 1 else None
-
-    def _profile(self, eps: float) -> Bracket:
-        gap = (Fraction(eps) - self.epsilon) / 2
-        if gap >= 0:
-            return Bracket(0.0, 0.0)
-        rest = -math.expm1(float(gap))
-        value = rest * (rest / -math.expm1(-max(float(self.epsilon), _LEAST)))
-        slack = 96 * UNIT
-        return Bracket.within(value * (1 - slack), value * (1 + slack) + _LEAST, ceil=1.0)
+        return self._at_one_point if count == 1 else None
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         """Evaluate the closed form at many points; below -epsilon it is 1 - e**eps."""
@@ -820,7 +540,6 @@ class BoundedRangePair(PairFamily):
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _TransformOfBoundedRange:
-        """Gather the parameters in columns."""
         return _TransformOfBoundedRange(
             np.array([max(float(pair.epsilon), _LEAST) for pair, _ in pairs])[:, None],
             np.array([float(count) for _, count in pairs]),

@@ -12,15 +12,15 @@ Definition.  (rho, linear, constant) bounds the growth of a pair if
 K(t) = ln E_P[e**(tL); L < inf] <= rho t (t + 1) + linear t + constant  for every t > 0.
 
 Theorem (key ``moment-growth``).  Growths add up in products.  A loss of at most e has (0, e, 0),
-and rho-zCDP is (rho, 0, 0).  A mixture with the second law loses no more than the pair itself (the
-moments are convex in both laws).  If the excess of a moment over 1 is at most the sum of n others',
-K is at most ln n above the largest.  Along two steps, with the exponents of key ``group-renyi``
-chosen for the rhos, K(t) <= (r**0.5 + s**0.5)**2 t (t+1) + (linear + linear') t + linear + constant
-+ constant', primes for the second step.
+and rho-zCDP is (rho, 0, 0).  A mixture with the second distribution loses no more than the pair
+itself (the moments are convex in both distributions).  If the excess of a moment over 1 is at most
+the sum of n others', K is at most ln n above the largest.  Along two steps, with the exponents of
+key ``group-renyi`` chosen for the rhos, K(t) <= (r**0.5 + s**0.5)**2 t (t+1) + (linear + linear') t
++ linear + constant + constant', primes for the second step.
 
 Moments of compositions.
 
-The least rho that is proved of a loss, perhaps up to a small chance.
+The least rho that is proved of a loss, perhaps up to a small probability.
 
 Definition.  With K(t) = ln E_P[e**(tL)], rho-zCDP says K(t) <= rho t (t + 1) for every t > 0.
 Theorem (key ``concentrated-orders``).  K is convex and K(0) = 0, so K(t)/t does not fall, and K
@@ -30,26 +30,22 @@ last order on, what the growth of K allows (key ``moment-growth``).  A part of K
 r t (t + 1) adds r to the supremum, and needs no search.
 
 Theorem (key ``approximately-concentrated``; Bun and Steinke 2016, definition 8.1).  Let P show what
-Q never does with chance d, and Q what P never does with chance e; let P' and Q' be P and Q given
-that this does not happen.  Then P >= (1 - d)P' and Q >= (1 - e)Q' as measures, and the cumulants of
-(P', Q') are K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of (P, Q).  So
-h <= h' + max(d, e), and what (P, Q) dominates is concentrated with the rho of (P', Q') but for a
-chance of max(d, e), in this direction; in compositions, adaptive too, rhos and chances add up.
+Q never does with probability d, and Q what P never does with probability e; let P' and Q' be P and
+Q given that this does not happen.  Then P >= (1 - d)P' and Q >= (1 - e)Q' as measures, and the
+cumulants of (P', Q') are K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of
+(P, Q).  So h <= h' + max(d, e), and what (P, Q) dominates is concentrated with the rho of (P', Q')
+but for a probability of max(d, e), in this direction; in compositions, adaptive too, rhos and
+probabilities add up.
 
 Theorem (key ``truncated-concentration``).  Let s >= 0 and P[L > s] <= d < 1, and let P' and Q' be P
-and Q given that L <= s.  Their cumulants K' obey K'(t) <= t (s + c) with c = -ln(1 - d), and
-K'(t) <= K(t) + c (t + 1 - u)+ with u = e**(ts - K(t)), where u < 1 counts as 0.  So (P, Q) is
-concentrated with the rho of these bounds but for a chance of d.
-Proof.  Q[L > s] <= P[L > s], so P >= (1 - d)P' and Q >= (1 - d)Q'.  With D = P[L > s] <= d the loss
-of (P', Q') is L + ln(Q[L <= s] / (1 - D)) <= s + c.  And E_P[e**(tL); L <= s] <= e**K - D e**(ts) =
-e**K (1 - Du), so K' <= K + ln(1 - Du) - (t + 1) ln(1 - D); for u >= 1, 1 - Du <= (1 - D)**u.
-A large s comes from one moment: P[L > s] <= e**(K(t) - ts).
+and Q given that L <= s.  Their cumulants K' obey K'(t) <= t (s + c) with c = -ln(1 - d), and K'(t)
+<= K(t) + c (t + 1 - u)+ with u = e**(ts - K(t)), where u < 1 counts as 0.  So (P, Q) is
+concentrated with the rho of these bounds but for a probability of d. Proof:
+docs/proofs/accounting.md, section 15.
 
 Theorem (key ``sampled-rho``).  A Poisson sample of Gaussian noise, at any rate q > 0, has no rho
 below that of the noise without a sample: sup D_a / a is mu**2 / 2, and n times that for n steps.
-Proof.  E_Q[((1-q) + qR)**a] >= q**a E_Q[R**a], so D_a / a >= ln(q) / (a - 1) + mu**2 / 2, which
-rises to mu**2 / 2 with a; and sampling adds to no divergence.  Hence a smaller rho holds only up to
-a chance of failure, as by key ``truncated-concentration``.
+Proof: docs/proofs/accounting.md, section 15.
 """
 
 from __future__ import annotations
@@ -66,7 +62,7 @@ from discreet.exact import float_down, float_up
 from discreet.loss.composition import Composition
 from discreet.loss.elementary import sqrt, tanh_half
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
-from discreet.loss.pair import Pair, knows_curve
+from discreet.loss.pair import Pair
 from discreet.loss.parameters import dyadic_up
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.pure_pairs import ResponsePair
@@ -108,7 +104,7 @@ def _rho(pair: Pair) -> Fraction | None:
             return square / 2
         case DiscreteGaussianPair(variance=variance, distance=distance):
             return distance**2 / (2 * variance)
-        case _ if knows_curve(pair):
+        case _ if pair.two_bounds:
             return _straight(pair.curve())
         case _:
             return _pure(pair)
@@ -145,25 +141,21 @@ class MomentGrowth:
         )
 
     def times(self, count: int) -> MomentGrowth:
-        """Compose with itself."""
         slack = 1 + PRODUCT_MARGIN
         return MomentGrowth(
             self.rho * count, self.linear * count * slack, self.constant * count * slack
         )
 
     def at(self, t: float) -> float:
-        """Bound K(t)."""
         value = float_up(self.rho) * t * (t + 1) + self.linear * t + self.constant
         return value * (1 + PRODUCT_MARGIN)
 
     def over(self, t: float) -> Fraction:
-        """Bound K(s) / (s (s + 1)) for every s >= t > 0."""
         order = Fraction(t)
         rest = Fraction(self.linear) + Fraction(self.constant) / order
         return self.rho + dyadic_up(rest / (order + 1))
 
     def then(self, other: MomentGrowth) -> MomentGrowth:
-        """Go on to a third law."""
         root = sqrt(self.rho).high + sqrt(other.rho).high
         return MomentGrowth(
             dyadic_up(root**2),
@@ -176,9 +168,7 @@ class MomentGrowth:
 class KnowsGrowth(Protocol):
     """A pair that knows the growth of what it is made of."""
 
-    def growth(self) -> MomentGrowth | None:
-        """Bound the growth; None where it is not known."""
-        ...
+    def growth(self) -> MomentGrowth | None: ...
 
 
 def growth(composition: Composition) -> MomentGrowth | None:
@@ -307,7 +297,7 @@ def _divided(composition: Composition) -> tuple[Fraction, Composition]:
 
 
 def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
-    """Return (rho, chance): rho-zCDP in this direction, but for a chance of infinite losses.
+    """Return (rho, delta): rho-zCDP in this direction, but for infinite losses.
 
     >>> from discreet.loss.pure_pairs import ResponsePair
     >>> leaky = Composition(((ResponsePair(Fraction(1), Fraction(1, 10**6)), 1),))
@@ -344,7 +334,7 @@ def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
 
 
 def _without_leaks(composition: Composition) -> tuple[Composition, Fraction]:
-    """Take the chance of an infinite loss off the randomized responses: they are products."""
+    """Take the probability of an infinite loss off the randomized responses: they are products."""
     pairs: list[tuple[Pair, int]] = []
     leak = Fraction(0)
     for pair, count in composition.pairs:
@@ -370,7 +360,7 @@ def approximately_concentrated(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
 
 
 def truncated_rho(composition: Composition, chance: Fraction) -> Fraction | None:
-    """Return a rho outside an event of this chance; None where moments are infinite.
+    """Return a rho outside an event of this probability; None where moments are infinite.
 
     >>> from discreet.loss import GaussianDP
     >>> ((sample,), _) = (GaussianDP(mu=1).sampled(rate="0.01").power(100).remove, ())

@@ -46,7 +46,6 @@ class Bracket:
     high: float
 
     def __post_init__(self) -> None:
-        """Refuse what encloses nothing: an inside-out pair, or NaN."""
         if not self.low <= self.high:
             raise OutOfRange(
                 "the lower end of a bracket is above its upper end; give the smaller end first."
@@ -74,7 +73,7 @@ class Bracket:
         return Bracket(max(self.low, other.low), min(self.high, other.high))
 
     def overlaps(self, other: Bracket) -> bool:
-        """Say whether one number can lie in both."""
+        """Return True if one number can lie in both."""
         return self.low <= other.high and other.low <= self.high
 
     @classmethod
@@ -153,7 +152,7 @@ def bound_below(value: float) -> float:
 
 
 def quotient_up(top: int, bottom: int) -> float:
-    """Return the smallest float that is at least a quotient of two positive whole numbers.
+    """Return the smallest float that is at least a quotient of two positive integers.
 
     >>> from fractions import Fraction
     >>> quotient_up(1, 4), Fraction(quotient_up(1, 10)) >= Fraction(1, 10)

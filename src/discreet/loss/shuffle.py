@@ -14,9 +14,7 @@ Given C = c the ratio P/Q grows with the first coordinate u, so that with x = p 
 y = ap - (1-p) the part of h(a) at c is  x P[Bin(c,1/2) >= u-1] - y P[Bin(c,1/2) >= u]  at the least
 u with u x > (c + 1 - u) y.  Sums run over integers at scale 2**BITS, rounded outward.
 
-The shape of the reports of many people, in a random order.
-
-Theorem (key ``shuffling``).  Given a crowd of c random reports, the part of h(a) is the largest
+For tables: given a crowd of c random reports, the part of h(a) is the largest
 over u of x T(u - 1) - y T(u), where T(u) = P[Bin(c, 1/2) >= u], x = p (1 - a e**-e),
 y = p (a - e**-e) and p = 1/(1 + e**-e); the best u is the least one with u x > (c + 1 - u) y.
 
@@ -101,9 +99,9 @@ class Shuffle:
         """Bound h(ratio) from above, for a ratio e**epsilon >= 1."""
         return self._ends(ratio)[1]
 
-    def bracket(self, epsilon: float) -> Bracket:
+    def profile(self, eps: float) -> Bracket:
         """Enclose delta at a central epsilon."""
-        odds = exp(min(Fraction(epsilon), _FAR))
+        odds = exp(min(Fraction(eps), _FAR))
         return Bracket(float_down(self._ends(odds.high)[0]), float_up(self._ends(odds.low)[1]))
 
     def _ends(self, ratio: Fraction) -> tuple[Fraction, Fraction]:
@@ -131,9 +129,50 @@ class Shuffle:
         unit = _FACTOR << _BITS
         return Fraction(least, mass[1] * unit), min(Fraction(most, mass[0] * unit), Fraction(1))
 
+    def bounds(self, eps: Floats) -> tuple[Floats, Floats]:
+        """Add up over crowds, for many eps at once."""
+        e = float(self.local)
+        if self.local > _MOST_LOCAL:
+            brackets = [self.profile(float(x)) for x in eps]
+            return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
+        keep, decay, a = 1 / (1 + math.exp(-e)), math.exp(-e), np.exp(np.minimum(eps, e))
+        x, y = -keep * np.expm1(np.minimum(eps - e, 0.0)), keep * (a - decay)
+        start, weights, missed = _crowd_shape(self)
+        value, wrong = np.zeros(len(eps)), np.full(len(eps), missed)
+        size = keep * 64 * UNIT * (1 + e) * a  # the error of x and y
+        for c, weight, tails, relative in _tails(start, weights):
+            end = len(tails.values) - 1
+            u = np.floor((c + 1) * (y / (x + y))).astype(np.int64) + 1
+            first = tails.values[np.clip(u - 1 - tails.start, 0, end)]
+            second = tails.values[np.clip(u - tails.start, 0, end)]
+            value += weight * np.maximum(x * first - y * second, 0.0)
+            wrong += weight * (relative * (x + y) + 2 * size) * first
+        wrong = wrong + 8 * UNIT * len(weights) * value + _BEYOND
+        inside = eps < float_up(self.local)  # beyond, nothing is lost
+        low, high = np.maximum(value - wrong, 0.0), np.minimum(value + wrong, 1.0)
+        return np.where(inside, low, 0.0), np.where(inside, high, 0.0)
+
+    def reverse(self) -> Shuffle:
+        """The pair is symmetric."""
+        return self
+
+    def half_profile(self) -> HalfProfile:
+        return tabulated_profile(self.bounds, largest=self.ends().largest, infinite=0.0)
+
+    def ends(self) -> LossEnds:
+        """Nobody else may answer at random, and then the report is all there is."""
+        return LossEnds(Bracket(0.0, 0.0), float_down(self.local), float_up(self.local))
+
+    def cumulant(self, t: float) -> float:
+        """Bound by the local randomizer: shuffling is post-processing."""
+        return ResponsePair(self.local).cumulant(t)
+
+    def growth(self) -> MomentGrowth:
+        return MomentGrowth(linear=float_up(self.local))
+
 
 def crowd(shuffle: Shuffle) -> tuple[int, list[tuple[int, int]], int]:
-    """Enclose the law of the size of the crowd that hides one report, up to a common factor.
+    """Enclose the distribution of how many reports hide one, up to a common factor.
 
     Returns the least size, the weights from there on, and a bound on all other weights.
     """
@@ -153,7 +192,7 @@ def _first(c: int, x: int, y: int) -> int:
 
 
 def _binomial(n: int, chance: Interval) -> tuple[int, list[tuple[int, int]], int]:
-    """Enclose multiples of the chances of binomial(n, p) around the mode, and bound the rest.
+    """Enclose multiples of the probabilities of binomial(n, p) around the mode, and bound the rest.
 
     The weight of the mode is 1; neighbors differ by the factor (n-c)/(c+1) * p/(1-p).
     """
@@ -217,65 +256,8 @@ class _Halves:
         return _Halves(c, k, (least, most), (low, high))
 
 
-_MOST_TABULATED: Final = 60  # above, no crowd hides a report
 _WIDE: Final = 14.0  # standard deviations; beyond lies less than e**-97
 _BEYOND: Final = 1e-42
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ShuffledShape:
-    """The worst pair of shuffled reports, which is symmetric."""
-
-    shuffle: Shuffle
-
-    def reverse(self) -> ShuffledShape:
-        """The pair is symmetric."""
-        return self
-
-    def half_profile(self) -> HalfProfile:
-        """Evaluate the profile."""
-        return tabulated_profile(self._bounds, largest=self.ends().largest, infinite=0.0)
-
-    def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Add up over crowds, for many eps at once."""
-        e = float(self.shuffle.local)
-        if self.shuffle.local > _MOST_TABULATED:
-            brackets = [self.shuffle.bracket(float(x)) for x in eps]
-            return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
-        keep, decay, a = 1 / (1 + math.exp(-e)), math.exp(-e), np.exp(np.minimum(eps, e))
-        x, y = -keep * np.expm1(np.minimum(eps - e, 0.0)), keep * (a - decay)
-        start, weights, missed = _crowd_shape(self.shuffle)
-        value, wrong = np.zeros(len(eps)), np.full(len(eps), missed)
-        size = keep * 64 * UNIT * (1 + e) * a  # the error of x and y
-        for c, weight, tails, relative in _tails(start, weights):
-            end = len(tails.values) - 1
-            u = np.floor((c + 1) * (y / (x + y))).astype(np.int64) + 1
-            first = tails.values[np.clip(u - 1 - tails.start, 0, end)]
-            second = tails.values[np.clip(u - tails.start, 0, end)]
-            value += weight * np.maximum(x * first - y * second, 0.0)
-            wrong += weight * (relative * (x + y) + 2 * size) * first
-        wrong = wrong + 8 * UNIT * len(weights) * value + _BEYOND
-        inside = eps < float_up(self.shuffle.local)  # beyond, nothing is lost
-        low, high = np.maximum(value - wrong, 0.0), np.minimum(value + wrong, 1.0)
-        return np.where(inside, low, 0.0), np.where(inside, high, 0.0)
-
-    def profile(self, eps: float) -> Bracket:
-        """Add up the exact sum."""
-        return self.shuffle.bracket(eps)
-
-    def ends(self) -> LossEnds:
-        """Nobody else may answer at random, and then the report is all there is."""
-        local = self.shuffle.local
-        return LossEnds(Bracket(0.0, 0.0), float_down(local), float_up(local))
-
-    def cumulant(self, t: float) -> float:
-        """Bound by the local randomizer: shuffling is post-processing."""
-        return ResponsePair(self.shuffle.local).cumulant(t)
-
-    def growth(self) -> MomentGrowth:
-        """No loss exceeds that of the report."""
-        return MomentGrowth(linear=float_up(self.shuffle.local))
 
 
 @final
@@ -289,7 +271,7 @@ class _Tails:
 
 @functools.lru_cache(maxsize=8)
 def _crowd_shape(shuffle: Shuffle) -> tuple[int, Floats, float]:
-    """Return the law of the crowd in floats: the least size, weights from there on, the rest."""
+    """Return the crowd in floats: the least size, weights from there on, the rest."""
     start, weights, missed = crowd(shuffle)
     total = sum(high for _, high in weights)
     floats = [float(Fraction(high, total)) for _, high in weights]

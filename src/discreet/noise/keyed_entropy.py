@@ -2,9 +2,8 @@
 
 Trust: kernel.  Whoever knows key and label knows the noise, and can subtract it.
 
-The same pair gives the same words, for noise that must not change when an engine runs a task again.
-Only one file of the library may open such a stream, where the theorem ``keyed-bins`` needs it
-(:mod:`discreet.release.answer`); a contract on imports and the attack A13 refuse all others.
+The same pair gives the same words, for draws that must be the same again: public random words,
+drawings and tests.  A contract on imports and the attack A13 keep such a stream out of releases.
 
 Assumes: AES-256 keystreams and HMAC-SHA256 outputs look uniform to whoever reads the releases (the
 guarantee is computational to that extent).

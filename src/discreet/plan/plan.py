@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
 from fractions import Fraction
@@ -199,6 +199,19 @@ class Plan(Explainable):
     released_by: tuple[str, ...] = field(default=(), compare=False)
     budget_preview: BudgetPreview | None = field(default=None, compare=False)
     expected: Expectation | None = field(default=None, compare=False)
+    print_statements: Callable[[EngineRequest], str] | None = field(
+        default=None, compare=False, repr=False
+    )
+
+    def sql(self) -> str:
+        """Return the statements that the engine will run, for its reader; the salt is not there."""
+        if self.print_statements is None:
+            raise WrongKind(
+                what="this plan was made without an engine.",
+                why="a statement is printed in the dialect of the engine that runs it.",
+                do="make it with session.plan(...).",
+            )
+        return "\n\n".join(map(self.print_statements, self.reads))
 
     @property
     def loss(self) -> PrivacyLoss:

@@ -188,14 +188,22 @@ def _called(
             _wrong(
                 arguments[place],
                 what=f"{function.name} does not take {with_article(kind.value)} here.",
-                why="engines turn one type into another each in their own way.",
-                do=f"give it {_either(takes)}; CAST turns one type into another.",
+                why="engines convert one type into another in different ways.",
+                do=f"give it {_either(takes)}: CAST({_name(arguments[place])} AS {_first(takes)}).",
             )
         if at in function.written:
             _written(function, arguments[place], place)
     if function.name in PARTS:
         _parts(function, arguments, kinds)
     return _given(function, arguments, kinds)
+
+
+def _first(takes: frozenset[Type]) -> str:
+    return next(kind.value for kind in Type if kind in takes)
+
+
+def _name(argument: Expression) -> str:
+    return argument.name if isinstance(argument, Column) else "..."
 
 
 def _written(function: Function, argument: Expression, place: int) -> None:
@@ -266,20 +274,26 @@ def _shared(arguments: Sequence[Expression], kinds: Sequence[Type | None]) -> Ty
         else:
             _wrong(
                 argument,
-                what=f"{with_article(kind.value)} meets {with_article(shared.value)}.",
-                why="engines turn one type into another each in their own way.",
-                do=_meeting(shared, kind),
+                what=f"{with_article(shared.value)} and {with_article(kind.value)} do not compare.",
+                why="engines convert one type into another in different ways.",
+                do=_meeting(shared, kind, argument),
             )
     return shared
 
 
-def _meeting(first: Type, second: Type) -> str:
+def _meeting(first: Type, second: Type, argument: Expression) -> str:
     kinds = {first, second}
+    if first in NUMBERS and isinstance(argument, Literal) and _is_number(str(argument.value)):
+        return f"write {argument.value} without quotes."
     if kinds == {Type.DATE, Type.TEXT}:
         return "write a day as DATE '2025-01-31'."
     if kinds == {Type.TIMESTAMP, Type.TEXT}:
-        return "write a moment as TIMESTAMP '2025-01-31 12:00:00'."
-    return f"turn one into the other, such as CAST(... AS {first.value})."
+        return "write a timestamp as TIMESTAMP '2025-01-31 12:00:00'."
+    return f"convert one of them: CAST(... AS {first.value})."
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").replace(".", "", 1).isdecimal()
 
 
 def check_condition(

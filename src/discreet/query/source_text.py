@@ -311,7 +311,7 @@ def rows_refused(span: Span | None) -> UnsupportedSQL:
         span,
         "this asks for single rows.",
         (
-            "a row is somebody's; an answer is about groups, with noise.",
+            "a row belongs to a person; answers are noisy aggregates over groups.",
             (
                 "write an aggregate such as COUNT(*) or AVG(x), or GROUP BY; rows of public "
                 "tables alone can be had by naming their columns."

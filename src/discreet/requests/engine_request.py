@@ -200,9 +200,6 @@ class EngineRequest:
     have an answer, in their order.  If they are a product, those have one that some kept unit
     touches, in the order of their keys.
 
-    A request ``in_parts`` takes several totals of one group, in any order, and adds them up itself:
-    an engine need not merge the rows of different units.  It has totals alone, and lists no groups.
-
     >>> from discreet.query.expressions import Column, Literal
     >>> from discreet.query.relations import Scan
     >>> visits = Scan("visits", (("patient", Type.INTEGER), ("ward", Type.TEXT)))
@@ -223,7 +220,6 @@ class EngineRequest:
     groups: int | None
     public: PublicGroups | None = None
     measures: tuple[Measure, ...]
-    in_parts: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what leaves a contribution unbounded or a name unclear."""
@@ -241,12 +237,6 @@ class EngineRequest:
         _once([measure.name for measure in self.measures], what="measure")
         if self.public is not None:
             _check_public(self.keys, self.public)
-        if self.in_parts and (self.public is not None or len(self.totals) < len(self.measures)):
-            raise OutOfRange(
-                what="groups in parts are listed, or have other measures than totals.",
-                why="sums of parts are the whole; counts of distinct values are not.",
-                do="ask for totals alone, of groups that are not public.",
-            )
 
     @property
     def chooses(self) -> bool:

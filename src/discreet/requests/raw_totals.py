@@ -43,8 +43,7 @@ class RawTotals:
     """Bounded answers without noise, one for each group that some kept unit touches.
 
     ``keys`` are Arrow arrays, one for each key.  Groups are sorted by their keys, NULL first, or
-    stand in the order of the public groups; so nothing tells how the data is stored.  Of a request
-    in parts a group may be there several times, in any order: whoever asks may only add up.
+    stand in the order of the public groups; so nothing tells how the data is stored.
 
     >>> one = np.array([1])
     >>> RawTotals(keys=(), units=one, totals={"visits": one}, leaves={})

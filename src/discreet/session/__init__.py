@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because most sessions need two of them
-    from discreet.session.files.manifest import WrittenRelease
     from discreet.session.first_run.policy_proposal import PolicyProposal, propose
     from discreet.session.inquiry import Inquiry
     from discreet.session.opening import open  # noqa: A004  called discreet.open

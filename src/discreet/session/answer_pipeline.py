@@ -68,8 +68,6 @@ if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
 _SALT_BITS = 63
 _FAILURE: Final = b'{"failed":true,"format":1}'
 """What is stored in place of an answer that failed after noise was drawn."""
-_IN_FILES: Final = b'{"answer":"in files",'
-"""How what is stored of an answer in files begins: its manifest."""
 
 
 class Payable(Protocol):
@@ -255,15 +253,6 @@ class AnswerPipeline:
     def order(self) -> HashOrder:
         """Draw the order in which groups of a unit are kept, anew for every attempt."""
         return HashOrder(salt=self.entropy.bits(_SALT_BITS))
-
-
-def is_manifest(stored: bytes) -> bool:
-    """Say whether what is stored is the manifest of an answer in files, and not the answer itself.
-
-    >>> is_manifest(b'{"columns":[]}')
-    False
-    """
-    return stored.startswith(_IN_FILES)
 
 
 def two_stages() -> ModuleType:

@@ -10,7 +10,6 @@ Nothing that a session shows, raises or logs holds a value of a private table.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -35,13 +34,8 @@ from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
-from discreet.session import files
-from discreet.session.answer_pipeline import AnswerPipeline, Payable, is_manifest, two_stages
+from discreet.session.answer_pipeline import AnswerPipeline, Payable, two_stages
 from discreet.session.display import as_html, as_line
-from discreet.session.files.manifest import (
-    WrittenRelease,
-    answered_into_files_error,
-)
 from discreet.session.fork_guard import ForkGuard
 from discreet.session.inquiry import (
     AskOptions,
@@ -71,12 +65,6 @@ if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question need
     from discreet.ledger.values import Receipt, StoredAnswer
     from discreet.plan.bounds_search.bounds_search import FoundBounds
     from discreet.plan.plan import BudgetPreview
-
-
-def _written(draft: Plan, pipeline: AnswerPipeline, folder: object) -> tuple[Plan, ...]:
-    """Refuse what cannot be written; buy nothing beside it."""
-    files.check_writable(pipeline, draft, folder)
-    return ()
 
 
 @final
@@ -187,7 +175,12 @@ class Session(Labeled):
                 raise share_refused("planned")
             plan = self._plan(question, price)
             expected = expect(plan, self._schema)
-            return replace(plan, budget_preview=self._preview(plan), expected=expected)
+            return replace(
+                plan,
+                budget_preview=self._preview(plan),
+                expected=expected,
+                print_statements=getattr(self._engine, "sql", None),
+            )
 
     def ask(
         self, question: QuestionLike, *, confirm: bool = False, **price: Unpack[AskOptions]
@@ -221,37 +214,6 @@ class Session(Labeled):
             if confirm is not True:
                 self._refuse_unreadable(plan)
             return purchases.with_share(plan, wanted, confirm=confirm)
-
-    def write(
-        self,
-        question: QuestionLike,
-        folder: str | os.PathLike[str],
-        *,
-        confirm: bool = False,
-        **price: Unpack[AskOptions],
-    ) -> WrittenRelease:
-        """Answer a question into a folder of Parquet files, however many groups it has.
-
-        On an engine with many machines, groups with private keys never reach this one: the tasks
-        that hold them choose which are shown, add noise, and write.  It is the same answer as that
-        of ``ask``, at the same price, paid for once; asking again is free and completes an
-        interrupted answer.  The files appear once the answer is on record.
-
-        Args:
-            question: SQL text, the table builder, or a plan of this session.
-            folder: where the files go: a path that does not exist yet, that tasks can write to, in
-                a folder that nobody else may write to.
-            confirm: whether an epsilon above 10 is meant, as in ``ask``.
-            price: epsilon, rho or error, and what goes with it, as in ``ask``.
-        """
-        with self._guard:
-            if price.pop("share_cut", None) is not None:
-                raise share_refused("written")
-            pipeline = self._open_pipeline(confirm=confirm)
-            beside = partial(_written, pipeline=pipeline, folder=folder)
-            plan = self._plan(question, price, confirm=confirm is True, beside=beside)
-            decode = partial(self._decode, plan)
-            return files.write(pipeline, plan, folder, decode=decode, private=not self.test_mode)
 
     def remeasure(
         self,
@@ -576,8 +538,6 @@ class Session(Labeled):
 
     def _decode(self, plan: Plan, stored: StoredAnswer) -> Release:
         """Read what is stored; errors are shown at the confidence that is asked for now."""
-        if is_manifest(stored.answer):
-            raise answered_into_files_error()
         if plan.search is None:
             release = Release.read(stored.answer, plan)
         else:

@@ -28,7 +28,7 @@ from discreet.ledger.values import path_and_ancestors
 from discreet.plan.plan import Plan
 from discreet.release import Release
 from discreet.release.combination import remaining_spread
-from discreet.release.display import cells, notes, plain
+from discreet.release.display import brief_notes, cells, notes, plain
 from discreet.release.serialization import read_columns
 from discreet.session.planning import check_gains, fits_after
 from discreet.web.desk import DatasetFacts, Progress, Visitor, form_of
@@ -315,7 +315,8 @@ def _answer(release: Release) -> dict[str, Any]:
         "release": release,
         "heads": [(plain(column.name), column.low is not None) for column in release.columns],
         "rows": list(zip(*columns, strict=True)),
-        "notes": list(notes(release)),
+        "notes": list(brief_notes(release)),
+        "details": list(notes(release)),
         "chart": answer_bars(release) if can_be_drawn(release) else None,
         "odds": release.odds.sentence(),
     }

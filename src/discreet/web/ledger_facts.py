@@ -8,6 +8,7 @@ epsilon for all charges so far.  It is drawn as it stood before a charge, and af
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
@@ -364,10 +365,13 @@ def _delta(losses: Sequence[PrivacyLoss], epsilon: Fraction) -> float:
 
 def _end(losses: Sequence[PrivacyLoss]) -> float:
     """Return the epsilon at which the curve leaves the picture."""
-    ends = []
-    for loss in losses:
-        try:
-            ends.append(loss.epsilon(delta=_FLOOR))
-        except DiscreetError:
-            continue
-    return float(min(ends, default=0.0))
+    for floor in (_FLOOR, 1e-9, 1e-6, 1e-3):  # a curve may never fall below its delta
+        ends = []
+        for loss in losses:
+            try:
+                ends.append(float(loss.epsilon(delta=floor)))
+            except DiscreetError:
+                continue
+        if math.isfinite(end := min(ends, default=0.0)):
+            return end
+    return 0.0

@@ -17,11 +17,12 @@ from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Gaussian
 from discreet.plan.plan import Plan
+from discreet.plan.plan_text import brief_price
 from discreet.plan.pricing.group_sensitivity import Noise
 from discreet.service.ways_out import WaysOut, ways_out, within_policy
 from discreet.web.desk import DatasetFacts, Desk, Visitor, form_of
 from discreet.web.dummy_twin import dry_run
-from discreet.web.ledger_facts import THRESHOLD, cost_of_plan, shares_of
+from discreet.web.ledger_facts import THRESHOLD, shares_of
 from discreet.web.question_builder import (
     AGGREGATES,
     Clicked,
@@ -279,5 +280,5 @@ def _form(
     tab = said.get("tab", "sql")
     shown["tab"] = tab if tab in _TABS else "sql"
     shown["steps"] = [] if plan is None else plan_steps(plan)
-    shown["cost"] = "" if plan is None else cost_of_plan(facts.ledger.left().budget, plan)
+    shown["cost"] = "" if plan is None else brief_price(plan.price)
     return visited("query.html", request, visitor, facts, status=422 if refused else 200, **shown)

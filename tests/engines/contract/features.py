@@ -38,8 +38,6 @@ f = {type = "float"}
 public = true
 """
 MOST = {"epsilon": 1e20, "delta": 1e-9}  # no noise to speak of
-COUNTS = "SELECT k, COUNT(*) AS n, SUM(i) AS s FROM events GROUP BY k"
-VALUES = "SELECT k, COUNT(DISTINCT g) AS n, MEDIAN(i) AS m FROM events GROUP BY k"
 
 
 def tried(place, feature, folder):
@@ -117,32 +115,12 @@ def progress(place, folder):
     return told[-1:] == [1.0] and all(0 < share <= 1 for share in told)
 
 
-def written(question):
-    """Return a scene that writes an answer to files."""
-
-    def scene(place, folder):
-        with session(place) as opened:
-            target = folder / f"{len(list(folder.iterdir()))} {place.engine}"
-            found = opened.write(question, target, **MOST)
-            rows = found.to_arrow().to_pylist()
-        names = [name for name in rows[0] if not name.endswith(("_low", "_high"))]
-        exact = [name for name in names if name != "m"]  # between two values a median is drawn
-        return names, sorted([[row[name] for name in exact] for row in rows], key=str)
-
-    return scene
-
-
 SCENES = {
     "public tables of more than 64 MiB": large,
     "views": view,
     "streams": stream,
     "moments with a time zone": zoned,
     "estimated bounds": estimated,
-    "answers in files": written(COUNTS),
-    "answers in files: quantiles and distinct values of private groups": written(VALUES),
-    "answers in files: an order or a limit of private groups": written(
-        f"{COUNTS} ORDER BY n DESC, k LIMIT 3"
-    ),
     "progress": progress,
     "interrupting": lambda place, folder: session(place).close(),  # more in test_interrupts
 }

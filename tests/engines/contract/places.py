@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from discreet.engines.connection import Connection
 from discreet.engines.dispatch import engine_for
+from discreet.engines.postgres.engine import Postgres
 from discreet.engines.sources.database import Database
 from discreet.query.types import Type
 from tests.engines.answers import flat
@@ -234,10 +235,10 @@ class PostgresPlace(Place):
 
     @contextmanager
     def broken(self, asked):
-        """Let all statements about the rows that came from the server fail with a value."""
+        """Let all statements about the rows on the server fail with a value."""
         with self.opened(asked) as engine:
             engine.learn_schema(asked.schema)
-            with failing_statements():
+            with mock.patch.object(Postgres, "fetch", side_effect=RuntimeError(SECRET)):
                 yield engine
 
     def view(self, asked, folder):

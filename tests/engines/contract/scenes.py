@@ -7,7 +7,6 @@ import pyarrow as pa
 
 import discreet as dp
 from discreet.engines.dispatch import engine_for
-from discreet.engines.spark.engine import Spark, SparkPerformance
 from tests.engines.answers import flat
 from tests.engines.contract.cases import CROWD, OWN, PORTABLE, ask
 from tests.engines.contract.checks import secret
@@ -65,21 +64,6 @@ def asked_once(session, folder, seconds, times=1):
         )
 
 
-def written_once(session, folder, seconds, times=1):
-    """Have tasks choose the groups and write the files, at the same price."""
-    with opened(session, folder, seconds, PRIVATE_KEYS) as clinic:
-        written = [
-            clinic.write(QUESTION, f"{folder}/wards", epsilon=6000, confirm=True)
-            for _ in range(times)
-        ]
-        return {
-            **told(clinic, written),
-            "files": [
-                [(file.name, file.digest) for file in each.manifest.files] for each in written
-            ],
-        }
-
-
 def opened(session, folder, seconds, policy):
     """Open slow rows, with a ledger in a folder."""
     return dp.open(
@@ -118,15 +102,6 @@ def secret_answer(session):
         engine.learn_schema(asked.schema)
         raw = engine.run(asked.request, order=OWN)
         return raw.keys[0].to_pylist(), [repr(engine), repr(raw), repr(engine.tables())]
-
-
-def failing_tasks(session):
-    """Ask with so little memory that a task fails over secrets."""
-    asked = secret()
-    tables = SparkPlace(session).sources(asked)
-    with Spark(tables, SparkPerformance(memory="1KB")) as engine:
-        engine.learn_schema(asked.schema)
-        engine.run(asked.request, order=OWN)
 
 
 def failing_rows(session):

@@ -38,9 +38,8 @@ def test_many_random_cases_agree(place):
     check_agreement(place, random_cases(600, 11))
 
 
-def test_own_orders_agree(postgres):
-    some = named("everything", "keys of all types", "two private tables 0")
-    check_own_order(PostgresPlace(postgres), DUCKDB, some)
+def test_orders_of_their_own(place):
+    check_own_order(place, named("counts", "one group", "keys of all types"))
 
 
 def test_what_is_impossible_is_refused_before_anything_is_read(place):

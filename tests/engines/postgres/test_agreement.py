@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from discreet.engines.engine import Performance
 from discreet.engines.postgres.engine import Postgres
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.answers import flat, reference
+from tests.engines.contract.checks import comparable
 from tests.engines.postgres.rows import fill, make, storable
 from tests.engines.questions import (
     TYPES,
@@ -39,13 +39,14 @@ def engine(postgres):
     for table, types in TYPES.items():
         make(postgres, table, types)
     places = {table: f"{postgres.address()}/{table}" for table in TYPES}
-    with Postgres(places, Performance(threads=1)) as engine:
+    with Postgres(places) as engine:
         yield engine
 
 
 def check(engine, postgres, rows, lowered, order):
     rows = storable(rows)
     fill(postgres, rows)
+    lowered = comparable(lowered)
     expected = reference(lowered, rows, order)
     assert flat(engine.run(lowered, order=order)) == expected
 

@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.engines.hash_order import HashOrder
-from discreet.engines.postgres import row_reader as reading
+from discreet.engines.postgres import engine as reading
 from discreet.engines.postgres.engine import Postgres
 from discreet.errors import (
     BadPolicy,
@@ -219,13 +219,13 @@ def test_a_row_that_makes_the_server_fail_closes_the_question(people, owner, tmp
     policy = 'format = 1\nunit = "patient"\n[budget]\nepsilon = 2\n[limits]\nmax_rows = 1'
     count = "SELECT COUNT(*) AS n FROM people"
 
-    def failing(_request):
+    def failing(engine, *_):
         owner("ALTER ROLE narrow NOLOGIN")
-        return "SELECT patient, pg_terminate_backend(pg_backend_pid()) FROM hall.people"
+        engine._cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())").fetchall()
 
     with opened(people, policy=policy, ledger=tmp_path / "l") as session:
         with monkeypatch.context() as patched:
-            patched.setattr(reading.ReadRequest, "statement", property(failing))
+            patched.setattr(Postgres, "fetch", failing)
             with pytest.raises(EngineFailed):
                 session.ask(count, epsilon=1)
         owner("ALTER ROLE narrow LOGIN")

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
+from discreet.engines.hash_order import HashOrder
 from discreet.engines.postgres.engine import Postgres
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
@@ -93,9 +94,9 @@ def checked(postgres, place, rng, size):
         scan = Scan("poisoned", tuple(engine.tables()["poisoned"].items()))
         measures = tuple(Total(name=form, row=Column(form), low=0, high=1) for form in FORMS)
         lowered = EngineRequest(relation=scan, unit=(), keys=(), groups=None, measures=measures)
-        engine._fill(engine._requests(lowered))
-        inner = engine._local._connection
-        found = inner.fetch(f'{inner.scan(scan)} ORDER BY "row"')
+        engine.check(lowered)
+        with engine.snapshot(HashOrder(salt=1), ["poisoned"]):
+            found = engine.fetch(f'{engine.dialect.printed(engine.scan(scan))} ORDER BY "row"', {})
     for index, name in enumerate(FORMS):
         assert found.column(name).to_pylist() == [row[index] for row in expected], name
     return size * len(FORMS)

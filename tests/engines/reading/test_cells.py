@@ -8,6 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.files import DeclaredCsv
@@ -20,6 +21,8 @@ from discreet.requests.csv_format import CsvFormat
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.engines.reading.cell_oracle import integer, value
 from tests.reference.engine import Reference
+
+printed = DUCKDB.printed
 
 ONE = Performance(threads=1)
 FORMS = (
@@ -68,7 +71,9 @@ def read(path, form, kinds=tuple(Type)):
     with DuckDB({"t": DeclaredCsv(str(path), form)}, ONE) as engine:
         inner = engine._connection
         for kind in kinds:
-            table = inner.fetch(inner.scan(Scan("t", (("row", Type.INTEGER), ("cell", kind)))))
+            table = inner.fetch(
+                printed(inner.scan(Scan("t", (("row", Type.INTEGER), ("cell", kind)))))
+            )
             found[kind] = [row["cell"] for row in sorted(table.to_pylist(), key=row_of)]
     return found
 

@@ -8,12 +8,15 @@ import duckdb
 import pytest
 
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
 from discreet.engines.sources.csv_structure import CHUNK, LONGEST_RECORD, CsvStructure
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan
 from discreet.query.types import Type
 from tests.engines.reading.csv_oracle import records, rows
+
+printed = DUCKDB.printed
 
 ONE = Performance(threads=1)
 HEADER = b"a,b,c\n"
@@ -41,7 +44,7 @@ def contents(path):
     types = dict.fromkeys("abc", Type.TEXT)
     with DuckDB({"t": path}, ONE) as engine:
         inner = engine._connection
-        rows = inner.fetch(inner.scan(Scan("t", tuple(types.items()))))
+        rows = inner.fetch(printed(inner.scan(Scan("t", tuple(types.items())))))
     return [tuple(row.values()) for row in rows.to_pylist()]
 
 
@@ -165,7 +168,7 @@ def test_records_that_go_over_the_edges_of_all_buffers(tmp_path):
     assert path.stat().st_size > 64 * CHUNK
     with DuckDB({"t": path}, ONE) as engine:
         inner = engine._connection
-        scan = inner.scan(Scan("t", tuple(dict.fromkeys("abc", Type.TEXT).items())))
+        scan = printed(inner.scan(Scan("t", tuple(dict.fromkeys("abc", Type.TEXT).items()))))
         rows = inner.fetch(
             f"SELECT count(*) AS n, sum(a::BIGINT) AS a, count(DISTINCT b) AS b, max(b) AS x, "  # noqa: S608
             f"min(c) AS c FROM ({scan})"

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines import connection
 from discreet.engines.connection import Connection
 from discreet.engines.engine import Performance
 
@@ -104,17 +103,6 @@ def test_a_damaged_page_lets_nobody_count_for_more_than_the_bounds(
     text = "SELECT SUM(cost) AS n FROM visits"
     answer = asked(path, tmp_path, text, unit=unit, kind=kind_name)
     assert answer == pytest.approx(sum(costs) - 7 + 900, abs=2)
-
-
-def test_a_twin_that_trusts_statistics_is_caught(tmp_path, monkeypatch):
-    """DuckDB drops the clamp, which the statistics make superfluous, and one cell is the answer."""
-    monkeypatch.setattr(connection, "statistics_hold", lambda *_: True)
-    path = tmp_path / "visits.parquet"
-    visits(path, pa.array(range(900), pa.int64()))
-    numbers = [struct.pack("<qqq", 6, middle, 8) for middle in (7, 2**40)]
-    with_bytes(path, *numbers)
-    text = "SELECT SUM(cost) AS n FROM visits"
-    assert asked(path, tmp_path, text, unit="row") > 2**39
 
 
 def test_a_damaged_page_brings_nobody_into_a_scope(tmp_path):

@@ -13,11 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
 from discreet.engines.sources.database import Database
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan
 from tests.engines.reading.cells import EXTREMES, NOT_UTF8, poisoned, with_bytes, with_one_cell
+
+printed = DUCKDB.printed
 
 ONE = Performance(threads=1)
 
@@ -73,7 +76,7 @@ def checked(kind, folder, *poisons):
     with DuckDB(sources, ONE) as engine:
         inner = engine._connection
         for index, (_, types, expected) in enumerate(poisons):
-            scan = inner.scan(Scan(f"t{index}", tuple(types.items())))
+            scan = printed(inner.scan(Scan(f"t{index}", tuple(types.items()))))
             rows = inner.fetch(f'{scan} ORDER BY "row"')
             for name in types:
                 assert rows.column(name).combine_chunks().equals(expected[name]), name
@@ -169,7 +172,7 @@ def test_moments_beyond_the_reader_of_parquet_are_refused_at_once(tmp_path, dict
             continue
         with engine:
             inner = engine._connection
-            rows = inner.fetch(inner.scan(Scan("t", (("m", engine.tables()["t"]["m"]),))))
+            rows = inner.fetch(printed(inner.scan(Scan("t", (("m", engine.tables()["t"]["m"]),)))))
             assert rows.num_rows == 100
             assert rows.column("m").to_pylist()[:99] == [moments[0].as_py()] * 99
     assert refused >= 5

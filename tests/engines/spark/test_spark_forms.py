@@ -3,7 +3,7 @@
 import pytest
 
 import discreet as dp
-from discreet.engines.spark.data_frames import SparkSource
+from discreet.engines.spark_frames import SparkSource
 from discreet.errors import BadPolicy
 from tests.servers.spark import local_session
 

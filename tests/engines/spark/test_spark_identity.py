@@ -4,9 +4,8 @@ import pyarrow as pa
 import pytest
 
 import discreet.session as sessions
-from discreet.engines.spark import bin_writer as written
-from discreet.engines.spark.data_frames import SparkStamp, file_status
-from discreet.errors import BadPolicy, EngineFailed, SourceChanged
+from discreet.engines.spark_frames import SparkStamp, file_status
+from discreet.errors import BadPolicy, SourceChanged
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
@@ -110,7 +109,7 @@ def test_a_session_on_spark(people, path, tmp_path):
             session.ask(joined, epsilon=1)
         path.write_text(SWAPPED)
         with pytest.raises(SourceChanged, match="people"):
-            session.write(BY_AGE, tmp_path / "out", epsilon=1, delta="1e-9")
+            session.ask(BY_AGE, epsilon=1)
         assert str(session.remaining).startswith("epsilon 19.5 of 20")
 
 
@@ -133,23 +132,3 @@ def test_frames_without_files_have_no_state_of_their_own(people, path):
     name, size, modified = file_status(people, path.as_uri())
     assert (name, size) == (path.as_uri(), len(ROWS))
     assert modified == path.stat().st_mtime_ns // 10**6
-
-
-def test_files_that_tasks_wrote_of_data_that_changed_are_no_answer(
-    people, path, tmp_path, monkeypatch
-):
-    """Tasks have drawn noise, which somebody may have seen: the question is closed."""
-    write = written.write_bins
-
-    def late(*arguments, **named):
-        found = write(*arguments, **named)
-        path.write_text(SWAPPED)
-        return found
-
-    policy = POLICY.replace("epsilon = 20", 'epsilon = 20\ndelta = "1e-6"')
-    with sessions.open({"people": people}, policy=policy, ledger=tmp_path / "l") as session:
-        monkeypatch.setattr(written, "write_bins", late)
-        with pytest.raises(EngineFailed):
-            session.write(BY_AGE, tmp_path / "out", epsilon=1, delta="1e-9")
-        assert not (tmp_path / "out").exists()
-        assert len(session.ledger.closed) == 1

@@ -9,14 +9,13 @@ import pytest
 
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Performance, SparkPerformance
-from discreet.engines.spark import jobs as public
-from discreet.engines.spark.engine import Spark
-from discreet.errors import OutOfRange, UnreadableSource, WrongKind
+from discreet.engines.spark import Spark
+from discreet.errors import UnreadableSource, WrongKind
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
-from tests.engines.spark.sparks import ORDER, duckdb_answer, engine, facts, spark_answer
+from tests.engines.spark.sparks import duckdb_answer, facts, spark_answer
 from tests.servers.spark import local_session
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
@@ -137,7 +136,7 @@ def test_no_value_makes_a_task_fail():
         ),
     )
     known = facts("t", types, unit=("u",))
-    actual = spark_answer({"t": every()}, lowered, known, performance=SparkPerformance(tasks=3))
+    actual = spark_answer({"t": every()}, lowered, known)
     assert {None} < set(actual["keys"][0])
     assert len(actual["units"]) == 2
     counts = {name: sum(values) for name, values in actual["totals"].items()}
@@ -182,8 +181,7 @@ def test_rows_without_a_wanted_column_are_counted():
         measures=(Total(name="n", row=Literal(1), low=0, high=1),),
     )
     frame = local_session().range(25).toDF("u")
-    few = SparkPerformance(rows=3)
-    actual = spark_answer({"t": frame}, lowered, facts("t", {"u": Type.INTEGER}), performance=few)
+    actual = spark_answer({"t": frame}, lowered, facts("t", {"u": Type.INTEGER}))
     assert actual["units"] == actual["totals"]["n"] == [25]
 
 
@@ -201,29 +199,6 @@ def test_streams_sessions_and_names_that_are_alike_are_refused():
         engine_for({"t": session.range(1)}, Performance(threads=1))
     with pytest.raises(WrongKind):
         engine_for({"t": pa.table({"a": [1]})}, SparkPerformance())
-    with pytest.raises(WrongKind, match="amount of bytes"):
-        SparkPerformance(memory="much")
-    with pytest.raises(OutOfRange):
-        SparkPerformance(tasks=0)
-
-
-def test_a_public_table_that_is_too_large_is_refused_before_anything_is_charged(monkeypatch):
-    monkeypatch.setattr(public, "MOST_ROWS", 5)
-    session = local_session()
-    lowered = EngineRequest(
-        relation=Scan("w", (("id", Type.INTEGER),)),
-        unit=(),
-        keys=(),
-        groups=None,
-        measures=(),
-    )
-    for size, refused in ((5, False), (6, True)):
-        with engine({"w": session.range(size)}, facts("w", {"id": Type.INTEGER}, public=True)) as w:
-            if refused:
-                with pytest.raises(UnreadableSource, match="too large"):
-                    w.run(lowered, order=ORDER)
-            else:
-                assert w.run(lowered, order=ORDER).units.tolist() == [5]
 
 
 def test_nothing_loads_spark_before_it_is_used():

@@ -5,21 +5,17 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from discreet.engines.engine import SparkPerformance
-from discreet.engines.spark import task
-from discreet.errors import BadPolicy, NotPerUnit, UnknownName
+from discreet.errors import BadPolicy, UnknownName
 from discreet.query.expressions import Call, Column, Literal
-from discreet.query.relations import Distinct as DistinctRows
 from discreet.query.relations import Join, Project, Scan
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Total
-from discreet.requests.table_schema import Link, Schema
+from discreet.requests.table_schema import Link
 from tests.engines.spark.sparks import duckdb_answer, engine, facts, spark_answer
 from tests.servers.spark import local_session
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 VISITS = {"patient": Type.INTEGER, "ward": Type.TEXT}
-MANY = SparkPerformance(tasks=5)
 EXACT = (Total(name="n", row=Literal(1), low=0, high=10**6),)
 
 
@@ -45,19 +41,15 @@ def texts():
     )
 
 
-@pytest.mark.theorem("division-by-unit")
 def test_texts_that_are_one_number_are_one_person():
     session, table = local_session(), texts()
     lowered = counted(Scan("visits", tuple(VISITS.items())), "patient")
     known = facts("visits", VISITS, unit=("patient",))
-    actual = spark_answer(
-        {"visits": session.createDataFrame(table).repartition(3)}, lowered, known, performance=MANY
-    )
+    actual = spark_answer({"visits": session.createDataFrame(table).repartition(3)}, lowered, known)
     assert actual == duckdb_answer({"visits": table}, lowered)
     assert sum(actual["units"]) == 4 * 2  # 7, 8, 9 and 0 keep two groups each
 
 
-@pytest.mark.theorem("division-by-unit")
 def test_rows_of_two_tables_meet_where_widths_of_integers_differ():
     session = local_session()
     numbers = list(range(-9, 40))
@@ -82,7 +74,7 @@ def test_rows_of_two_tables_meet_where_widths_of_integers_differ():
         facts("stays", {"person": Type.INTEGER, "days": Type.INTEGER}, unit=("person",)),
     )
     frames = {"visits": session.createDataFrame(visits), "stays": session.createDataFrame(stays)}
-    actual = spark_answer(frames, lowered, *known, performance=MANY)
+    actual = spark_answer(frames, lowered, *known)
     assert actual == duckdb_answer({"visits": visits, "stays": stays}, lowered)
     with engine(frames, *known) as plain:  # each table by itself, too
         plain.check(counted(Scan("visits", tuple(VISITS.items())), "patient"))
@@ -106,8 +98,7 @@ def clinic():
     return {"stays": stays, "visits": visits, "notes": notes}
 
 
-@pytest.mark.theorem("division-by-unit")
-def test_rows_of_linked_tables_go_where_those_are_that_they_point_to(monkeypatch):
+def test_rows_of_linked_tables_meet_those_that_they_point_to():
     """A stay of two patients breaks a promise, and its visits belong to both."""
     session, tables = local_session(), clinic()
     stays = Scan("stays", (("patient", Type.INTEGER), ("stay", Type.TEXT)))
@@ -127,20 +118,9 @@ def test_rows_of_linked_tables_go_where_those_are_that_they_point_to(monkeypatch
     frames = {name: session.createDataFrame(table) for name, table in tables.items()}
     expected = duckdb_answer(tables, lowered)
     assert sum(expected["units"]) == 6
-    for tasks in (1, 5):
-        few = SparkPerformance(tasks=tasks)
-        assert spark_answer(frames, lowered, *known, performance=few) == expected
-    before = session.conf.get("spark.sql.shuffle.partitions")
-    session.conf.set("spark.sql.shuffle.partitions", "16")  # parts that Spark puts together
-    try:
-        assert spark_answer(frames, lowered, *known) == expected
-        monkeypatch.setattr(task, "_parts", lambda table: iter([table]))  # a mutant
-        assert spark_answer(frames, lowered, *known) != expected
-    finally:
-        session.conf.set("spark.sql.shuffle.partitions", before)
+    assert spark_answer(frames, lowered, *known) == expected
 
 
-@pytest.mark.theorem("division-by-unit")
 def test_rows_may_point_to_the_column_that_names_the_unit():
     """It is read once as the key and once as the unit, here by DuckDB, since both are texts."""
     session = local_session()
@@ -161,26 +141,14 @@ def test_rows_may_point_to_the_column_that_names_the_unit():
     frames = {name: session.createDataFrame(table) for name, table in tables.items()}
     expected = duckdb_answer(tables, lowered)
     assert sum(expected["totals"]["n"]) == 4 * 3
-    assert spark_answer(frames, lowered, *known, performance=MANY) == expected
+    assert spark_answer(frames, lowered, *known) == expected
 
 
-def test_what_cannot_be_divided_is_refused():
-    session = local_session()
-    frame = session.createDataFrame(texts())
-    scan = Scan("visits", tuple(VISITS.items()))
-    by_row = EngineRequest(relation=DistinctRows(scan), unit=(), keys=(), groups=None, measures=())
-    with engine({"visits": frame}, facts("visits", VISITS)) as opened:
-        with pytest.raises(NotPerUnit):
-            opened.check(by_row)
-        with pytest.raises(NotPerUnit):
-            opened.check(counted(scan, "patient"))
-        opened.learn_schema(
-            Schema([facts("visits", {**VISITS, "patient": Type.FLOAT}, unit=("patient",))])
-        )
-        with pytest.raises(NotPerUnit, match="by a float"):
-            opened.check(counted(scan, "patient"))
-        with pytest.raises(UnknownName):
-            opened.check(counted(Scan("others", tuple(VISITS.items())), "patient"))
+def test_an_unknown_table_and_a_private_one_from_elsewhere_are_refused():
+    frame = local_session().createDataFrame(texts())
+    scan = Scan("others", tuple(VISITS.items()))
+    with engine({"visits": frame}, facts("visits", VISITS)) as opened, pytest.raises(UnknownName):
+        opened.check(counted(scan, "patient"))
     with (
         pytest.raises(BadPolicy),
         engine({"visits": frame, "stays": texts()}, facts("visits", VISITS)),

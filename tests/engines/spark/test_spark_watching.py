@@ -50,7 +50,7 @@ def once_running(act):
 
 def test_progress_rises_to_the_end():
     told = []
-    options = SparkPerformance(progress=told.append, tasks=4)
+    options = SparkPerformance(progress=told.append)
     with engine({"visits": frame(900)}, KNOWN, performance=options) as opened:
         opened.run(by_ward(), order=ORDER)
     assert told == sorted(told)
@@ -123,7 +123,7 @@ def test_an_interrupt_stops_the_job_and_leaves_the_ledger_right(tmp_path):
             session.ask(COUNT, epsilon=0.5)
         thread.join()
         after = str(session.remaining)
-    with opened(0, performance=SparkPerformance(tasks=2)) as session:
+    with opened(0, performance=SparkPerformance()) as session:
         assert str(session.remaining) == after
         answer = session.ask(COUNT, epsilon=0.5)
         assert str(session.remaining) == after

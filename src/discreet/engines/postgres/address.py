@@ -17,10 +17,10 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 from urllib.parse import parse_qsl, quote, unquote
 
-from discreet.engines.sql.fragments import name
+from discreet.engines.sources.source import quoted_name as name
 from discreet.errors import UnreadableSource, WrongKind
 
 if TYPE_CHECKING:  # an optional driver
@@ -59,6 +59,7 @@ class Address:
     Address(postgresql://ana@db.example/clinic/visits)
     """
 
+    engine: ClassVar = "postgresql"
     role: str
     password: str
     host: str

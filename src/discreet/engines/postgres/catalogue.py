@@ -26,9 +26,9 @@ from discreet.engines.postgres.address import (
     opening_error,
     query_rows,
 )
-from discreet.engines.postgres.column_types import TYPES
+from discreet.engines.postgres.dialect import FORMS as TYPES
+from discreet.engines.sources.source import quoted_name as name
 from discreet.engines.sources.source import unreadable
-from discreet.engines.sql.fragments import name
 from discreet.errors import UnreadableSource, WrongKind
 from discreet.query.relations import folded
 from discreet.query.types import Type

@@ -33,9 +33,10 @@ from duckdb import DuckDBPyConnection
 
 from discreet.engines.execution import run_interruptibly
 from discreet.engines.sources.files import listed
+from discreet.engines.sources.source import quoted_name as name
+from discreet.engines.sources.source import quoted_text as text
 from discreet.engines.sources.source import unreadable
-from discreet.engines.sql.casts import base_type
-from discreet.engines.sql.fragments import name, text
+from discreet.engines.sources.stored_columns import base_type
 from discreet.errors import UnreadableSource
 
 FROM_CELLS: Final = "SET disabled_optimizers = 'statistics_propagation'"

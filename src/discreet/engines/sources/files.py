@@ -4,8 +4,8 @@ Trust: kernel.
 
 Columns are read by name: files of one table may have them in different orders.
 The columns of CSV files are the words of their first line, and all of them are TEXT; what a policy
-declares them to be is read from that text (:mod:`discreet.engines.sql.cells`), NULL where it does
-not fit.  An empty field is NULL.
+declares them to be is read from that text (:mod:`discreet.engines.sources.cells`), NULL where it
+does not fit.  An empty field is NULL.
 How a file is written follows from the policy, its ending and its first line, and from no row.
 Definition.  Where nothing is declared, the separator of a .csv file is the semicolon if its first
 line has semicolons outside of quotes, and neither commas nor tabs; it is the tab if it has tabs
@@ -38,6 +38,7 @@ from typing import BinaryIO, Final, cast, final
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
+from discreet.engines.sources.cells import cell_type
 from discreet.engines.sources.csv_structure import (
     CHUNK,
     LONGEST_RECORD,
@@ -47,8 +48,7 @@ from discreet.engines.sources.csv_structure import (
 )
 from discreet.engines.sources.identity import FileStamp
 from discreet.engines.sources.source import TableSource, check_names, type_name, unreadable
-from discreet.engines.sql.cells import cell_type
-from discreet.engines.sql.fragments import text
+from discreet.engines.sources.source import quoted_text as text
 from discreet.requests.csv_format import CsvFormat
 
 _CLASSES: Final = str.maketrans({sign: f"[{sign}]" for sign in "*?["})
@@ -264,22 +264,6 @@ class ParquetFiles(TableSource):
         """
         connection.execute("SET disable_parquet_prefetching = true")
         return f"read_parquet({listed(connection, self.paths)}, hive_partitioning = false)"
-
-    def columns(self, names: Sequence[str], most: int) -> pa.Table | None:
-        """Read some columns of a single file, each by itself; None for whatever goes wrong.
-
-        Arrow takes a name with a dot for a part of a column, too, and then reads both.
-        """
-        import pyarrow.parquet as pq  # noqa: PLC0415  loaded when the file was opened
-
-        if len(self.paths) != 1 or self._first.num_rows > most:
-            return None
-        try:
-            with pq.ParquetFile(self.paths[0], metadata=self._first) as file:
-                table = file.read(columns=list(names), use_threads=False)
-        except (pa.ArrowException, OSError):
-            return None
-        return table if sorted(table.column_names) == sorted(names) else None
 
 
 def _fields(schema: pa.Schema) -> list[tuple[str, str]]:

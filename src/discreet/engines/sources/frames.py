@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -30,7 +30,7 @@ from discreet.engines.sources.source import (
     type_name,
     unreadable,
 )
-from discreet.engines.sql.fragments import name
+from discreet.engines.sources.source import quoted_name as name
 
 if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
     import pyarrow.dataset as ds
@@ -160,12 +160,6 @@ class Frame(TableSource):
         connection.register(alias, self._data)
         hidden = "".join(f", CAST(NULL AS BLOB) AS {name(column)}" for column in self._hidden)
         return f"(SELECT *{hidden} FROM {name(alias)})"  # noqa: S608 (quoted names)
-
-    def columns(self, names: Sequence[str], most: int) -> pa.Table | None:
-        """Return some columns of the copy; a dataset is left to DuckDB."""
-        if not isinstance(self._data, pa.Table) or self._data.num_rows > most:
-            return None
-        return self._data.select(list(names))
 
 
 def from_arrow(

@@ -69,9 +69,25 @@ class TableSource(ABC):
     def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
         """Make the table known to a connection, and print what to select from."""
 
-    def columns(self, names: Sequence[str], most: int) -> pa.Table | None:  # noqa: ARG002
-        """Return some columns as Arrow reads them; None if it cannot, or if there are more rows."""
-        return None
+
+def quoted_name(identifier: str) -> str:
+    """Return an identifier in quotes.
+
+    >>> quoted_name('the "old" ward')
+    '"the ""old"" ward"'
+    """
+    doubled = identifier.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def quoted_text(value: str) -> str:
+    """Return a string in quotes.
+
+    >>> quoted_text("it's")
+    "'it''s'"
+    """
+    doubled = value.replace("'", "''")
+    return f"'{doubled}'"
 
 
 def unreadable(what: str, *, do: str) -> UnreadableSource:

@@ -306,7 +306,7 @@ def condition(expression: Expression, below: BoundRelation) -> Expression:
     if kind is not Type.BOOLEAN:
         raise WrongType(
             what=pointed(
-                f"{with_article(kind.value)} stands where a condition is.", expression.span
+                f"a condition is needed here, not {with_article(kind.value)}.", expression.span
             ),
             why="only true lets a row through, and engines disagree on what else is true.",
             do="compare it with something, such as x > 0.",

@@ -24,7 +24,7 @@ from discreet.accounting.requests import RequestPricer
 from discreet.errors import OutOfRange
 from discreet.exact import float_up
 from discreet.loss import PrivacyLoss, ZeroConcentrated
-from discreet.loss.calibration import least_fitting_float, least_scale
+from discreet.loss.calibration import least_fitting, least_scale
 from discreet.loss.notions import GaussianDP
 from discreet.loss.profile import Profile
 from discreet.plan.pricing.group_sensitivity import Releases
@@ -244,7 +244,9 @@ def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     if _SLIGHT <= epsilon <= _STRONG and _RARE <= delta < 1:
         given = float(epsilon), float(delta)
         guess = 1.2 * math.log(1.25 / given[1]) / given[0] ** 2  # 3/5 of what textbooks take
-        return 1 / (2 * least_fitting_float(lambda square: _excess(square, *given), _BITS, guess))
+        return 1 / (
+            2 * least_fitting(lambda square: _excess(float(square), *given), _BITS, guess=guess)
+        )
     scale = least_scale(
         lambda square: GaussianDP(mu_squared=1 / square), epsilon=epsilon, delta=delta, bits=_BITS
     )

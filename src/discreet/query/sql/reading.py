@@ -247,7 +247,7 @@ class Reading:
             return unreadable(around[0].span, "a comma stands between two numbers.", do)
         do = "look for a missing comma, parenthesis or word of SQL before it"
         if here.word in RESERVED:
-            do += f"; a name that is a word of SQL is quoted: `{here.text}`"
+            do += f"; a column whose name is a word of SQL is quoted: `{here.text}`"
         return unreadable(here.span, "the text cannot be read from here on.", f"{do}.")
 
     # --- places -----------------------------------------------------------------------------------

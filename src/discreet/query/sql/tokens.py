@@ -360,7 +360,10 @@ def _check_neighbors(token: Token, before: Token, after: Token) -> None:
     elif token.word == "FROM" and before.word in {"(", "ALL", "UNION"}:
         wrong = token, "write SELECT before FROM."
     if wrong is not None:
-        raise unreadable(wrong[0].span, "something is missing here, or too much.", wrong[1])
+        do = wrong[1]
+        if before.word in RESERVED and before.kind is TokenKind.NAME:
+            do += f" A column whose name is a word of SQL is quoted: `{before.text}`."
+        raise unreadable(wrong[0].span, "a part of the question is missing here.", do)
 
 
 def _check_word(

@@ -19,7 +19,6 @@ from typing import Final
 
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Performance, SparkPerformance
-from discreet.engines.spark.data_frames import is_spark
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.key_images import MOST_VALUES
 from discreet.plan.policy.owner_promises import promises_of
@@ -184,10 +183,9 @@ def check(
         schema = schema_of(rules, whose, engine.tables(), engine.stored())
         engine.learn_schema(schema)
         counting = ExactCounter(engine, schema)
-        divided = any(map(is_spark, sources.values()))
         findings = (
             *_beyond_data(schema, whose),
-            *_of_owners(counting, whose, divided=divided),
+            *_of_owners(counting, whose),
             *_of_tables(counting, rules, whose),
         )
     finally:
@@ -208,11 +206,11 @@ def _beyond_data(schema: Schema, unit: PrivacyUnit) -> Iterator[Finding]:
             )
 
 
-def _of_owners(counting: ExactCounter, unit: PrivacyUnit, *, divided: bool) -> Iterator[Finding]:
+def _of_owners(counting: ExactCounter, unit: PrivacyUnit) -> Iterator[Finding]:
     for table in counting.schema.tables:
         if not table.public and unit.columns:
             yield from constant_findings(counting, table)
-            yield from link_findings(counting, table, divided=divided)
+            yield from link_findings(counting, table)
         yield from key_findings(counting, table)
     if unit.columns:
         yield from same_findings(counting)

@@ -87,17 +87,13 @@ def same_findings(counting: ExactCounter) -> Iterator[Finding]:
         )
 
 
-def link_findings(counting: ExactCounter, table: TableFacts, *, divided: bool) -> Iterator[Finding]:
-    """Check the table that another one is linked to, and the rows that point to it.
-
-    ``divided`` says that the engine divides tables among machines, and can compare rows by columns
-    of their own only.
-    """
+def link_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]:
+    """Check the table that another one is linked to, and the rows that point to it."""
     link = table.link
     parent = None if link is None else counting.schema.table(link.parent)
     if link is None or parent is None:
         return
-    yield _one_unit(counting, parent, link, divided=divided)
+    yield _one_unit(counting, parent, link)
     yield _orphans(counting, table, parent, link)
 
 
@@ -124,12 +120,9 @@ def key_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]
     )
 
 
-def _one_unit(counting: ExactCounter, parent: TableFacts, link: Link, *, divided: bool) -> Finding:
+def _one_unit(counting: ExactCounter, parent: TableFacts, link: Link) -> Finding:
     """Check that each value of a key belongs to one unit."""
     promise = "each value belongs to one unit"
-    if parent.link is not None and divided:
-        detail = "not checked: Spark divides this table by another one; check a copy in Parquet"
-        return Finding.untold(parent.name, link.key, promise, detail=detail, trusted=True)
     rows = Binder(counting.schema).bind(Table(parent.name))
     key = _spelled(rows, link.key)
     whole = where_not_null(rows.relation, [key, *_held(rows)])

@@ -1,0 +1,476 @@
+"""Expressions over one row, as SQL of a dialect.
+
+Trust: kernel (T2).  An overflow, a division by zero or a root of a negative number is NULL.  No
+string grows beyond ``LONGEST_TEXT`` bytes, and no day leaves the years 1 to 9999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from functools import reduce
+from string import ascii_lowercase, ascii_uppercase
+from typing import Final, final
+
+from sqlglot import exp
+
+from discreet.engines.dialect import Dialect, Node, Value, column, number, sql
+from discreet.engines.ranges import clamp_of, kind_of, lies_inside, range_of, shared
+from discreet.query.expression_types import FUNCTIONS, ColumnTypes
+from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
+from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.query.types import Type
+
+_DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+TEXT_FORMS: Final = {
+    Type.INTEGER: "[+-]?[0-9]{1,18}",
+    Type.FLOAT: "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?",
+    Type.DATE: _DAY,
+    Type.TIMESTAMP: f"{_DAY}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{{1,6}})?",
+}
+"""The strings that can be read as values of a type."""
+
+_MEETING: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN", "RANGE_BUCKET"})
+_FARTHEST: Final = 2**31 - 1
+
+
+@final
+class Expressions:
+    """Prints expressions over columns of known types."""
+
+    __slots__ = ("_dialect", "_types")
+
+    def __init__(self, dialect: Dialect, types: Mapping[str, Type]) -> None:
+        """Take a dialect and the types of columns."""
+        self._dialect = dialect
+        self._types = types if isinstance(types, ColumnTypes) else ColumnTypes(types)
+
+    def node(self, expression: Expression, to: Type | None = None) -> Node:
+        """Return the SQL of an expression, perhaps as a number of another type."""
+        return self._dialect.closed(self._converted(self.value(expression), to))
+
+    def read(self, value: Value, to: Type) -> Node:
+        """Return a value that is read from a source as one of another type."""
+        return self._dialect.closed(self._cast(value, to))
+
+    def value(self, expression: Expression) -> Value:
+        """Return the SQL of an expression, with its type and what else is known of it."""
+        match expression:
+            case Column(name=name):
+                return Value(column(name), self._types[name])
+            case Literal(value=value, type=kind):
+                return self._literal(value, kind)
+            case Cast(argument=argument, to=to):
+                return self._cast(self.value(argument), to)
+            case Case():
+                return self._case(expression)
+            case Call():
+                return self._call(expression)
+            case _:
+                message = f"{type(expression).__name__} is no expression over one row"
+                raise TypeError(message)
+
+    def _literal(self, value: object, kind: Type | None) -> Value:
+        node = self._dialect.literal(value, kind)  # type: ignore[arg-type]
+        is_null = value is None or (kind is Type.FLOAT and isinstance(node.this, exp.Null))
+        return Value(node, kind, literal=None if is_null else value)  # type: ignore[arg-type]
+
+    def _converted(self, value: Value, to: Type | None) -> Value:
+        """Return a number, or a bare NULL, as a value of a type."""
+        if to is None or value.kind is to:
+            return value
+        if value.literal is not None or value.kind is None:
+            return self._literal(value.literal, to)
+        return Value(self._dialect.op(f"{value.kind.value} to {to.value}", x=value.node), to)
+
+    def _case(self, case: Case) -> Value:
+        kind = kind_of(case, self._types)
+        branches = [
+            exp.If(this=self.node(condition, Type.BOOLEAN), true=self.node(value, kind))
+            for condition, value in case.branches
+        ]
+        default = self.node(case.default or Literal(None), kind)
+        return Value(exp.Case(ifs=branches, default=default), kind)
+
+    def _cast(self, value: Value, to: Type) -> Value:
+        dialect, kind = self._dialect, value.kind
+        if kind is None or kind is to:
+            return self._converted(value, to)
+        operation = f"{kind.value} to {to.value}"
+        if kind is Type.FLOAT:
+            rounded = value if value.whole else self._round(value)
+            return Value(
+                dialect.once([dialect.closed(rounded)], lambda x: dialect.op(operation, x=x)), to
+            )
+        if kind is Type.TEXT:
+            read = dialect.once(
+                [value.node], lambda x: dialect.op(operation, x=x, form=f"^{TEXT_FORMS[to]}$")
+            )
+            if to in {Type.DATE, Type.TIMESTAMP}:
+                return Value(in_years(dialect, read, to), to)
+            return Value(read, to, open=to is Type.FLOAT)
+        if {kind, to} == {Type.DATE, Type.TIMESTAMP}:
+            return Value(dialect.cast(value.node, to), to)
+        return Value(dialect.once([value.node], lambda x: dialect.op(operation, x=x)), to)
+
+    def _call(self, call: Call) -> Value:
+        if kind_of(call, self._types) is None:
+            return self._literal(None, None)
+        between = clamp_of(call)
+        if between is not None:
+            return self._clamped(call, [self.value(part) for part in between])
+        arguments = [self.value(argument) for argument in call.arguments]
+        arguments = [
+            self._converted(argument, to)
+            for argument, to in zip(
+                arguments, _argument_types(call.function, arguments), strict=True
+            )
+        ]
+        if call.function in {"+", "-", "*"}:
+            bounded = range_of(call, self._types) is not None
+            return self._arithmetic(call.function, *arguments, bounded=bounded)
+        return _PRINTERS[call.function](self, *arguments)
+
+    def _clamped(self, call: Call, parts: list[Value]) -> Value:
+        if parts[0].kind is Type.INTEGER and lies_inside(call, self._types):
+            return parts[0]
+        kind = shared(part.kind for part in parts)
+        value, low, high = (self._converted(part, kind) for part in parts)
+        node = self._dialect.once(
+            [self._dialect.closed(value)], lambda x: clamped(x, low.node, high.node)
+        )
+        return Value(node, kind)
+
+    # --- numbers ------------------------------------------------------------------------------
+
+    def _arithmetic(self, sign: str, left: Value, right: Value, *, bounded: bool) -> Value:
+        dialect = self._dialect
+        if left.kind is Type.INTEGER:
+            if bounded:
+                return Value(sql(f":x {sign} :y", x=left.node, y=right.node), Type.INTEGER)
+            node = dialect.once([left.node, right.node], lambda x, y: dialect.op(sign, x=x, y=y))
+            return Value(node, Type.INTEGER)
+        if dialect.open_floats or bounded:
+            node = sql(f":x {sign} :y", x=left.node, y=right.node)
+            return Value(node, Type.FLOAT, open=dialect.open_floats and not bounded)
+        ends = [dialect.closed(left), dialect.closed(right)]
+        node = dialect.once(ends, lambda x, y: dialect.op(f"FLOAT {sign}", x=x, y=y))
+        return Value(node, Type.FLOAT)
+
+    def _divided(self, left: Value, right: Value) -> Value:
+        """Return a quotient: by zero it is NULL, and an infinite divisor is closed first."""
+        dialect = self._dialect
+        if dialect.open_floats:
+            node = dialect.op("FLOAT /", x=left.node, y=dialect.closed(right))
+            return Value(node, Type.FLOAT, open=True)
+        ends = [dialect.closed(left), dialect.closed(right)]
+        return Value(dialect.once(ends, lambda x, y: dialect.op("FLOAT /", x=x, y=y)), Type.FLOAT)
+
+    def _whole_division(self, operation: str, left: Value, right: Value) -> Value:
+        dialect = self._dialect
+        node = dialect.once([left.node, right.node], lambda x, y: dialect.op(operation, x=x, y=y))
+        return Value(node, Type.INTEGER)
+
+    def _negate(self, value: Value) -> Value:
+        zero = self._literal(0, value.kind)
+        return self._arithmetic("-", zero, value, bounded=False)
+
+    def _abs(self, value: Value) -> Value:
+        dialect = self._dialect
+        if value.kind is Type.FLOAT:
+            return Value(dialect.op("FLOAT ABS", x=value.node), Type.FLOAT, open=value.open)
+        zero = self._literal(0, Type.INTEGER).node
+
+        def body(x: Node) -> Node:
+            return dialect.op("ABS", x=x, negated=dialect.op("-", x=zero, y=x))
+
+        return Value(dialect.once([value.node], body), Type.INTEGER)
+
+    def _sign(self, value: Value) -> Value:
+        dialect = self._dialect
+        node = dialect.once([dialect.closed(value)], lambda x: dialect.op("SIGN", x=x))
+        return Value(dialect.cast(node, Type.INTEGER), Type.INTEGER)
+
+    def _rounding(self, operation: str, value: Value) -> Value:
+        if value.kind is not Type.FLOAT:
+            return value
+        if operation == "ROUND":
+            return self._round(value)
+        dialect = self._dialect
+        node = dialect.once([value.node], lambda x: dialect.op(f"FLOAT {operation}", x=x))
+        return Value(node, Type.FLOAT, open=value.open, whole=True)
+
+    def _round(self, value: Value) -> Value:
+        dialect = self._dialect
+        node = dialect.once([value.node], lambda x: dialect.op("FLOAT ROUND", x=x))
+        return Value(node, Type.FLOAT, open=value.open, whole=True)
+
+    def _square_root(self, value: Value) -> Value:
+        node = self._dialect.op("FLOAT SQRT", x=value.node)
+        return Value(node, Type.FLOAT, open=self._dialect.open_floats)
+
+    def _extreme(self, sign: str, *values: Value) -> Value:
+        """Return LEAST or GREATEST, which are NULL if any argument is."""
+
+        def body(x: Node, y: Node) -> Node:
+            return sql(f"CASE WHEN :x {sign} :y THEN :x WHEN :x IS NOT NULL THEN :y END", x=x, y=y)
+
+        nodes = [self._dialect.closed(value) for value in values]
+        node = reduce(lambda x, y: self._dialect.once([x, y], body), nodes)
+        return Value(node, values[0].kind)
+
+    def _range_bucket(self, value: Value, *edges: Value) -> Value:
+        """Return the number of edges that are at most the value, found by halving."""
+        if any(edge.literal is None for edge in edges):  # an edge beyond all floats is NULL
+            return self._literal(None, Type.INTEGER)
+        ends = sorted(edges, key=lambda edge: Fraction(edge.literal))  # type: ignore[arg-type]
+
+        def body(x: Node) -> Node:
+            halved = self._halved(x, ends, 0)
+            return sql("CASE WHEN :x IS NOT NULL THEN :halved END", x=x, halved=halved)
+
+        node = self._dialect.once([self._dialect.closed(value)], body)
+        return Value(node, Type.INTEGER)
+
+    def _halved(self, value: Node, edges: Sequence[Value], below: int) -> Node:
+        if not edges:
+            return self._literal(below, Type.INTEGER).node
+        middle = len(edges) // 2
+        return sql(
+            "CASE WHEN :x < :edge THEN :low ELSE :high END",
+            x=value,
+            edge=edges[middle].node,
+            low=self._halved(value, edges[:middle], below),
+            high=self._halved(value, edges[middle + 1 :], below + middle + 1),
+        )
+
+    # --- conditions ---------------------------------------------------------------------------
+
+    def _compared(self, sign: str, left: Value, right: Value) -> Value:
+        ends = (self._dialect.closed(left), self._dialect.closed(right))
+        return Value(sql(f":x {sign} :y", x=ends[0], y=ends[1]), Type.BOOLEAN)
+
+    def _joined(self, word: str, *values: Value) -> Value:
+        nodes = map(self._dialect.closed, values)
+        return Value(reduce(lambda x, y: sql(f":x {word} :y", x=x, y=y), nodes), Type.BOOLEAN)
+
+    def _after(self, template: str, value: Value) -> Value:
+        return Value(sql(template, x=self._dialect.closed(value)), Type.BOOLEAN)
+
+    def _in(self, value: Value, *others: Value) -> Value:
+        listed = [self._dialect.closed(each) for each in others]
+        node = exp.In(this=exp.Paren(this=self._dialect.closed(value)), expressions=listed)
+        return Value(node, Type.BOOLEAN)
+
+    def _coalesce(self, *values: Value) -> Value:
+        first, *others = map(self._dialect.closed, values)
+        return Value(exp.Coalesce(this=first, expressions=others), values[0].kind)
+
+    # --- strings ------------------------------------------------------------------------------
+
+    def _short(self, value: Value, body: Callable[[Node], Node], kind: Type = Type.TEXT) -> Value:
+        """Return what is made of a string, unless that is too long."""
+
+        def checked(x: Node) -> Node:
+            size = self._dialect.op("bytes", x=x)
+            return sql(
+                "CASE WHEN :size <= :most THEN :made END",
+                size=size,
+                most=LONGEST_TEXT,
+                made=body(x),
+            )
+
+        return Value(self._dialect.once([value.node], checked), kind)
+
+    def _translated(self, start: str, to: str, value: Value) -> Value:
+        return self._short(value, lambda x: self._dialect.op("translate", x=x, y=start, z=to))
+
+    def _length(self, value: Value) -> Value:
+        return Value(self._dialect.op("LENGTH", x=value.node), Type.INTEGER)
+
+    def _substr(self, value: Value, place: Value, count: Value | None = None) -> Value:
+        """Return the code points at places that are there; the numbers are known by now."""
+        start = _integer(place)
+        first = max(start, 1)
+        wanted = _FARTHEST if count is None else start + _integer(count) - first
+        if first > _FARTHEST or wanted <= 0:
+            first, wanted = 1, 0
+        wanted = min(wanted, _FARTHEST)
+
+        def body(x: Node) -> Node:
+            return self._dialect.op("SUBSTR", x=x, y=first, z=wanted)
+
+        if count is not None and _integer(count) <= LONGEST_TEXT // 4:
+            return Value(body(value.node), Type.TEXT)
+        return self._short(value, body)
+
+    def _concat(self, *values: Value) -> Value:
+        def body(*parts: Node) -> Node:
+            sizes = [self._dialect.op("bytes", x=part) for part in parts]
+            return sql(
+                "CASE WHEN :size <= :most THEN :made END",
+                size=reduce(lambda x, y: sql(":x + :y", x=x, y=y), sizes),
+                most=LONGEST_TEXT,
+                made=reduce(lambda x, y: self._dialect.op("CONCAT", x=x, y=y), parts),
+            )
+
+        return Value(self._dialect.once([value.node for value in values], body), Type.TEXT)
+
+    def _trim(self, value: Value) -> Value:
+        return self._short(value, lambda x: self._dialect.op("TRIM", x=x))
+
+    def _predicate(self, operation: str, value: Value, part: Value) -> Value:
+        dialect = self._dialect
+        node = dialect.once([value.node, part.node], lambda x, y: dialect.op(operation, x=x, y=y))
+        return Value(node, Type.BOOLEAN)
+
+    def _replace(self, value: Value, old: Value, new: Value) -> Value:
+        dialect = self._dialect
+
+        def body(x: Node, y: Node, z: Node) -> Node:
+            size, part, other = (dialect.op("bytes", x=each) for each in (x, y, z))
+            places = dialect.op(
+                "quotient", x=size, y=sql("CASE WHEN :p > 1 THEN :p ELSE 1 END", p=part)
+            )
+            return sql(
+                "CASE WHEN :y = '' AND NOT :z IS NULL THEN :x"
+                " WHEN :size + :places * :other <= :most THEN :made END",
+                x=x,
+                y=y,
+                z=z,
+                size=size,
+                places=places,
+                other=other,
+                most=LONGEST_TEXT,
+                made=dialect.op("REPLACE", x=x, y=y, z=z),
+            )
+
+        return Value(dialect.once([value.node, old.node, new.node], body), Type.TEXT)
+
+    def _like(self, value: Value, pattern: Value) -> Value:
+        node = self._dialect.like(value.node, str(pattern.literal))
+        return Value(node, Type.BOOLEAN)
+
+    # --- days and timestamps ------------------------------------------------------------------
+
+    def _extract(self, part: Value, moment: Value) -> Value:
+        node = self._dialect.op(f"EXTRACT {part.literal}", x=moment.node)
+        return Value(self._dialect.cast(node, Type.INTEGER), Type.INTEGER)
+
+    def _date_trunc(self, moment: Value, part: Value) -> Value:
+        kind = moment.kind or Type.DATE
+        word = "week" if part.literal == "ISOWEEK" else str(part.literal).lower()
+        cut = self._dialect.op("DATE_TRUNC", x=moment.node, word=word)
+        return Value(self._dialect.cast(cut, kind), kind)
+
+    def _date_diff(self, first: Value, second: Value, _part: Value) -> Value:
+        node = self._dialect.op("DATE_DIFF", x=first.node, y=second.node)
+        return Value(self._dialect.cast(node, Type.INTEGER), Type.INTEGER)
+
+    def _date_add(self, day: Value, days: Value) -> Value:
+        """Return a later day; only days that stay within the years are moved at all."""
+        dialect, shift = self._dialect, days.literal
+        longest = (date.max - date.min).days
+        if not isinstance(shift, int) or abs(shift) > longest:
+            return self._literal(None, Type.DATE)
+        first = dialect.literal(date.min + timedelta(days=max(0, -shift)), Type.DATE)
+        last = dialect.literal(date.max - timedelta(days=max(0, shift)), Type.DATE)
+
+        def body(x: Node) -> Node:
+            moved = dialect.op("DATE_ADD", x=x, y=number(shift))
+            return sql(
+                "CASE WHEN :x BETWEEN :first AND :last THEN :moved END",
+                x=x,
+                first=first,
+                last=last,
+                moved=dialect.cast(moved, Type.DATE),
+            )
+
+        return Value(dialect.once([day.node], body), Type.DATE)
+
+
+def clamped(value: Node, low: Node, high: Node) -> Node:
+    """Return a value moved between two bounds; NULL stays NULL."""
+    return sql(
+        "CASE WHEN :x >= :high THEN :high WHEN :x <= :low THEN :low ELSE :x END",
+        x=value,
+        low=low,
+        high=high,
+    )
+
+
+def in_years(dialect: Dialect, node: Node, kind: Type) -> Node:
+    """Return a day or a timestamp that is NULL outside the years 1 to 9999."""
+    ends = (date.min, date.max) if kind is Type.DATE else (datetime.min, datetime.max)  # noqa: DTZ901
+    low, high = (dialect.literal(end, kind) for end in ends)
+    return dialect.once(
+        [node],
+        lambda x: sql("CASE WHEN :x BETWEEN :low AND :high THEN :x END", x=x, low=low, high=high),
+    )
+
+
+def _argument_types(function: str, arguments: list[Value]) -> list[Type | None]:
+    """Return the types that arguments are turned into, where that is needed."""
+    if function in {"/", "SQRT"}:
+        return [Type.FLOAT] * len(arguments)
+    takes = FUNCTIONS[function].takes
+    if function in _MEETING or FUNCTIONS[function].gives == "same":
+        return [shared(argument.kind for argument in arguments)] * len(arguments)
+    return [
+        argument.kind
+        if argument.kind is not None or (wanted := takes[min(place, len(takes) - 1)]) == set(Type)
+        else min(wanted, key=list(Type).index)
+        for place, argument in enumerate(arguments)
+    ]
+
+
+def _integer(value: Value) -> int:
+    return value.literal if isinstance(value.literal, int) else 0
+
+
+def _with(method: Callable[..., Value], *fixed: str) -> Callable[..., Value]:
+    return lambda printer, *values: method(printer, *fixed, *values)
+
+
+# ruff: noqa: SLF001  (the methods below are those of the class above)
+_E: Final = Expressions
+_PRINTERS: Final[dict[str, Callable[..., Value]]] = {
+    **{sign: _with(_E._compared, sign) for sign in ("=", "<>", "<", "<=", ">", ">=")},
+    "AND": _with(_E._joined, "AND"),
+    "OR": _with(_E._joined, "OR"),
+    "NOT": _with(_E._after, "NOT :x"),
+    "IS NULL": _with(_E._after, ":x IS NULL"),
+    "IS TRUE": _with(_E._after, "COALESCE(:x, FALSE)"),
+    "IS FALSE": _with(_E._after, "NOT COALESCE(:x, TRUE)"),
+    "IN": _E._in,
+    "COALESCE": _E._coalesce,
+    "/": _E._divided,
+    "DIV": _with(_E._whole_division, "DIV"),
+    "MOD": _with(_E._whole_division, "MOD"),
+    "NEGATE": _E._negate,
+    "ABS": _E._abs,
+    "SIGN": _E._sign,
+    "FLOOR": _with(_E._rounding, "FLOOR"),
+    "CEIL": _with(_E._rounding, "CEIL"),
+    "ROUND": _with(_E._rounding, "ROUND"),
+    "SQRT": _E._square_root,
+    "LEAST": _with(_E._extreme, "<="),
+    "GREATEST": _with(_E._extreme, ">="),
+    "RANGE_BUCKET": _E._range_bucket,
+    "LOWER": _with(_E._translated, ascii_uppercase, ascii_lowercase),
+    "UPPER": _with(_E._translated, ascii_lowercase, ascii_uppercase),
+    "LENGTH": _E._length,
+    "SUBSTR": _E._substr,
+    "CONCAT": _E._concat,
+    "TRIM": _E._trim,
+    "STARTS_WITH": _with(_E._predicate, "STARTS_WITH"),
+    "ENDS_WITH": _with(_E._predicate, "ENDS_WITH"),
+    "REPLACE": _E._replace,
+    "LIKE": _E._like,
+    "EXTRACT": _E._extract,
+    "DATE_TRUNC": _E._date_trunc,
+    "DATE_DIFF": _E._date_diff,
+    "DATE_ADD": _E._date_add,
+}
+"""How each function of one row is printed."""

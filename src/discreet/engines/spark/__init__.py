@@ -1,4 +1,0 @@
-"""Spark: DuckDB in every task, over all rows of some units.
-
-Trust: kernel.
-"""

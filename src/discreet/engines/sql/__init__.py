@@ -1,4 +1,0 @@
-"""SQL for DuckDB: one small function for each node, and nothing that a row could make fail.
-
-Trust: kernel.
-"""
