@@ -422,8 +422,11 @@ def price_in_currency(
     price = currency.price(in_order(loss), delta)
     if price is None:
         raise WrongKind(
-            f"a {type(loss).__name__} loss has no price in {currency.components[0]}; name a delta "
-            "to spend on it, delta=1e-9 say, or keep the budget in another currency."
+            what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",
+            why="a loss is admitted only by a theorem that turns it into what the budget "
+            "counts, and a delta is never dropped.",
+            do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
+            "currency.",
         )
     return price
 
