@@ -20,7 +20,7 @@ exact in any order; blocks are added up as 64-bit integers.  The triangle inequa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, final
 
@@ -220,18 +220,17 @@ class Encoding:
     target: NumberColumn | None = None
     classes: tuple[KeyValue, ...] | None = None
     constant: bool = False
+    width: int = field(init=False, compare=False, repr=False)
+    """How many entries a row has: features, the target and the constant."""
+    squared: int = field(init=False, compare=False, repr=False)
+    """A bound on the squared norm of a row."""
 
-    @property
-    def width(self) -> int:
-        """How many entries a row has: features, the target and the constant."""
+    def __post_init__(self) -> None:
+        """Count entries, once."""
         extra = int(self.target is not None) + int(self.constant)
-        return sum(column.width for column in self.features) + extra
-
-    @property
-    def squared(self) -> int:
-        """A bound on the squared norm of a row."""
-        extra = int(self.target is not None) + int(self.constant)
-        return (len(self.features) + extra) * LEVELS**2
+        width = sum(column.width for column in self.features) + extra
+        object.__setattr__(self, "width", width)
+        object.__setattr__(self, "squared", (len(self.features) + extra) * LEVELS**2)
 
     @property
     def scales(self) -> tuple[Floats, Floats]:

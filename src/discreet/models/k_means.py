@@ -78,7 +78,11 @@ class ClusterRecipe:
             coordinates=self.clusters,
             share=_SIZE_SHARE,
         )
-        return (*((planned_moments(encoding, start),) if start else ()), rounds, sizes)
+        return (
+            *((planned_moments(encoding.width, encoding.squared, start),) if start else ()),
+            rounds,
+            sizes,
+        )
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
         """Move centers to the noisy means of their clusters."""

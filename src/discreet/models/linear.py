@@ -41,16 +41,15 @@ class MomentRecipe:
 
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
         """Return the one sum."""
-        return (planned_moments(encoding),)
+        return (planned_moments(encoding.width, encoding.squared),)
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:  # noqa: ARG002
         """Measure the moments."""
         return {"moments": see.measure(MOMENTS, moments(rows)).tolist()}
 
 
-def planned_moments(encoding: Encoding, share: Fraction = Fraction(1)) -> PlannedSum:
+def planned_moments(width: int, squared: int, share: Fraction = Fraction(1)) -> PlannedSum:
     """Return the sum of second moments, with its share of a price."""
-    width = encoding.width
     if width > _ENTRIES:
         raise OutOfRange(
             f"rows have {width} entries, and {_ENTRIES} are the most: use fewer columns or "
@@ -58,8 +57,8 @@ def planned_moments(encoding: Encoding, share: Fraction = Fraction(1)) -> Planne
         )
     return PlannedSum(
         name=MOMENTS,
-        squared=moment_bound(encoding.squared),
-        linear=MIXED * width * encoding.squared,
+        squared=moment_bound(squared),
+        linear=MIXED * width * squared,
         opposed=False,
         coordinates=width * (width + 1) // 2,
         share=share,

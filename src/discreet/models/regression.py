@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
@@ -81,25 +82,15 @@ class Descent:
 
     @classmethod
     def read(cls, steps: Any, rate: Any, penalty: Any, clip: Any = 1) -> Descent:
-        """Read what a person typed.
+        """Read what a person typed; the same once for all fits.
 
         >>> Descent.read(8, 1, "0.5").penalty
         Fraction(1, 2)
         """
-        length = decimal(rate, name="learning_rate")
-        cost = decimal(penalty, name="penalty")
-        if length <= 0 or cost < 0:
-            raise OutOfRange(
-                "the learning rate is not above zero, or the penalty below it: give "
-                "learning_rate=1 and penalty=0, say."
-            )
-        longest = decimal(clip, name="clip")
-        if not _SHORTEST <= longest <= 1:
-            raise OutOfRange(
-                "the clip is not from 0.6 to 1: give clip=1 to shorten none, or clip=0.75, say, "
-                "for less noise."
-            )
-        return cls(whole(steps, name="steps", low=1, high=100_000), length, cost, longest)
+        try:
+            return _read(steps, rate, penalty, clip)
+        except TypeError:  # a list, say, which is refused
+            return _read.__wrapped__(steps, rate, penalty, clip)
 
     def document(self) -> dict[str, Any]:
         """Return all parameters, in plain JSON."""
@@ -108,28 +99,49 @@ class Descent:
 
     def sums(self, encoding: Encoding, outputs: int) -> tuple[PlannedSum, ...]:
         """Return the count, the moments and the gradients of rows without a target."""
-        if encoding.width > WIDEST:
-            raise OutOfRange(
-                f"rows have {encoding.width} entries, and {WIDEST} are the most: use fewer columns "
-                "or categories."
-            )
-        squared = encoding.squared * residual_bound(outputs, self.clip)
-        entries = encoding.width * outputs
-        return (
-            PlannedSum(
-                name=COUNT, squared=1, linear=1, opposed=False, coordinates=1, share=_COUNT_SHARE
-            ),
-            planned_moments(encoding, share=_MOMENT_SHARE),
-            PlannedSum(
-                name=GRADIENT,
-                squared=squared,
-                linear=linear_bound(squared, entries),
-                opposed=True,
-                coordinates=entries,
-                times=self.steps,
-                share=_STEP_SHARE,
-            ),
+        return _planned(self, encoding.width, encoding.squared, outputs)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _read(steps: Any, rate: Any, penalty: Any, clip: Any) -> Descent:
+    length = decimal(rate, name="learning_rate")
+    cost = decimal(penalty, name="penalty")
+    if length <= 0 or cost < 0:
+        raise OutOfRange(
+            "the learning rate is not above zero, or the penalty below it: give "
+            "learning_rate=1 and penalty=0, say."
         )
+    longest = decimal(clip, name="clip")
+    if not _SHORTEST <= longest <= 1:
+        raise OutOfRange(
+            "the clip is not from 0.6 to 1: give clip=1 to shorten none, or clip=0.75, say, "
+            "for less noise."
+        )
+    return Descent(whole(steps, name="steps", low=1, high=100_000), length, cost, longest)
+
+
+@lru_cache(maxsize=64)  # the same for each price
+def _planned(descent: Descent, width: int, squared: int, outputs: int) -> tuple[PlannedSum, ...]:
+    if width > WIDEST:
+        raise OutOfRange(
+            f"rows have {width} entries, and {WIDEST} are the most: use fewer columns."
+        )
+    moved, entries = squared * residual_bound(outputs, descent.clip), width * outputs
+    return (
+        PlannedSum(
+            name=COUNT, squared=1, linear=1, opposed=False, coordinates=1, share=_COUNT_SHARE
+        ),
+        planned_moments(width, squared, share=_MOMENT_SHARE),
+        PlannedSum(
+            name=GRADIENT,
+            squared=moved,
+            linear=linear_bound(moved, entries),
+            opposed=True,
+            coordinates=entries,
+            times=descent.steps,
+            share=_STEP_SHARE,
+        ),
+    )
 
 
 @final
