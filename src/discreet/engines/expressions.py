@@ -19,7 +19,7 @@ from discreet.engines.dialect import Dialect, Node, Value, column, number, sql
 from discreet.engines.ranges import clamp_of, kind_of, lies_inside, range_of, shared
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
-from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.query.functions import LONGEST_TEXT
 from discreet.query.types import Type
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
