@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from chdb import session as chdb
 
 import discreet as dp
 from discreet.engines import conformance
 from discreet.engines.dispatch import engine_for
 
-chdb = pytest.importorskip("chdb.session", reason="the plug-in's own library")
 ROOT = Path(__file__).parents[2]
 NATIVE = {
     pa.int64(): "Nullable(Int64)",
