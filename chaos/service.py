@@ -36,9 +36,8 @@ import pyarrow.parquet as pq
 from discreet.ledger import Ledger
 from discreet.service.credentials import Tokens
 from discreet.service.directory import Directory
-from discreet.service.security_log import SecurityLog
 from discreet.service.site import read_site
-from discreet.service.state import StateStore
+from discreet.service.state import SecurityLog, StateStore
 
 POLICY = """
 format = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, RELEASED, WINDOWS, Function
+from discreet.query.functions import AGGREGATES, FUNCTIONS, RELEASED, WINDOWS, Function
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# The SQL that is answered

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from benchmarks.peers.environment import Peers
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.forecast.noise_quantiles import noise_half_width
+from discreet.plan.noise_quantiles import noise_half_width
 
 CONFIDENCE: Final = Fraction(19, 20)
 MOST: Final = 100

@@ -19,8 +19,7 @@ from benchmarks.peers.environment import Peers
 from discreet.mechanisms import Exponential
 from discreet.plan.pricing.group_sensitivity import LeafChoice, ScoredChoice, trees_of
 from discreet.plan.pricing.quantile_tree import QuantileLevels
-from discreet.release.choices.leaf_choice import chosen_leaves
-from discreet.release.choices.quantile_tree import read_tree
+from discreet.release.choices import chosen_leaves, read_tree
 from discreet.units import Relation
 
 Values = NDArray[np.int64]

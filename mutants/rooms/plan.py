@@ -9,9 +9,9 @@ from mutants.mutant import Mutant
 MUTANTS: Final = (
     Mutant(
         name="a question raises the limits of the policy",
-        file="discreet/plan/statistics/contribution_limits.py",
-        old="    if draft.ceiling:\n        ceilings",
-        new="    if False:\n        ceilings",
+        file="discreet/plan/statistics/contribution_bounds.py",
+        old="    if ceiling:\n        check_ceilings",
+        new="    if False:\n        check_ceilings",
         why="An analyst decides how much one person may add to an answer.",
         caught_by=(
             "tests/session/test_limits.py::test_a_question_cannot_raise_what_the_policy_gives",

@@ -13,6 +13,7 @@ _RAISES: Final = "discreet/service/budgets.py"
 _FORM: Final = "discreet/documents/question.py"
 _CLASSES: Final = "discreet/service/workers/jobs.py"
 _JOBS: Final = "discreet/service/workers/jobs.py"
+_OPENID: Final = "discreet/service/oidc.py"
 _KEPT: Final = "tests/service/test_kept_state.py"
 _TICKS: Final = "tests/service/test_spending.py::test_answers_are_due_at_powers_of_two"
 
@@ -161,6 +162,24 @@ MUTANTS: Final = (
         ),
         why="A question is answered by what was drawn for another one.",
         caught_by=(f"{_KEPT}::test_forms_that_differ_in_anything_have_other_digests",),
+    ),
+    Mutant(
+        name="a log-in by a provider ends in any browser",
+        file=_OPENID,
+        old="ours = begun is not None and same_secret(secret_hash(browser), begun.browser)",
+        new="ours = begun is not None",
+        why="A link logs somebody in under another name, whose account pays.",
+        caught_by=(
+            "tests/service/test_openid.py::test_a_log_in_ends_in_the_browser_that_began_it_and_once",
+        ),
+    ),
+    Mutant(
+        name="an identity token answers any log-in",
+        file=_OPENID,
+        old='params={"nonce": nonce, "client_id": provider.client_id},',
+        new='params={"client_id": provider.client_id},',
+        why="A token that was overheard logs somebody in again.",
+        caught_by=("tests/service/test_openid.py::test_a_token_about_anything_else_is_refused",),
     ),
     Mutant(
         name="a part of a question is a question",

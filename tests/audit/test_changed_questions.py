@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from discreet.errors import DiscreetError
 from discreet.noise import KeyedEntropy
-from discreet.query.signatures import AGGREGATES as AGGREGATE_FUNCTIONS
-from discreet.query.signatures import FUNCTIONS, WINDOWS
+from discreet.query.functions import AGGREGATES as AGGREGATE_FUNCTIONS
+from discreet.query.functions import FUNCTIONS, WINDOWS
 from discreet.query.sql.tokens import RESERVED
 from tests.audit.clinic import AGGREGATES, ONE_AGGREGATE, QUESTIONS, rehearsed, visits
 

@@ -23,7 +23,7 @@ import pytest
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.questions import AskedQuestion, AuditedQuestion
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
-from discreet.query.signatures import AGGREGATES as FUNCTIONS
+from discreet.query.functions import AGGREGATES as FUNCTIONS
 from discreet.units import row
 from tests.audit.clinic import POLICY, SHARE, row_of, visits
 

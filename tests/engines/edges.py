@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.relations import Relations
-from discreet.query.relation_columns import columns
+from discreet.query.expression_types import columns
 from discreet.query.types import Type
 from tests.reference.relations import rows_of
 

@@ -9,8 +9,8 @@ from functools import cache
 from hypothesis import strategies as st
 
 from discreet.engines.hash_order import HashOrder
+from discreet.query.expression_types import columns
 from discreet.query.expressions import Aggregate, Call, Case, Cast, Column, Literal, Order, Window
-from discreet.query.relation_columns import columns
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums

@@ -6,6 +6,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+import discreet as dp
 import discreet.session as sessions
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import DiscreetError, MissingBounds, UnsupportedSQL
@@ -172,3 +173,22 @@ def test_without_any_limit_it_is_refused():
         assert opened.plan("SELECT SUM(DISTINCT beds) AS s FROM visits", epsilon=1)
         with pytest.raises(DiscreetError, match="no limit on the values of cost"):
             opened.plan("SELECT SUM(DISTINCT cost) AS s FROM visits", epsilon=1)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("bought", [None, 1])
+def test_a_constant_has_bounds_of_its_own(tmp_path, relation, bought):
+    """Its bounds are equal, and no interval; between it and zero, no total moves further."""
+    rows = pa.table({"id": [number % 50 for number in range(300)]})
+    with dp.open(
+        {"visits": rows},
+        unit=dp.person("id", relation=relation),
+        budget=dp.Budget(epsilon=500),
+        policy="format = 1\n[limits]\nmax_rows = 3\nmax_groups = 1\n",
+        ledger=tmp_path / "visits.ledger",
+    ) as session:
+        price = {"bounds": None if bought is None else dp.estimate(epsilon=bought)}
+        for text, true in (("SUM(DISTINCT 3)", 3), ("SUM(DISTINCT -2)", -2), ("SUM(3)", 450)):
+            question = f"SELECT {text} AS s FROM visits"  # noqa: S608
+            (row,) = session.ask(question, epsilon=30, confirm=True, **price).rows()
+            assert abs(row["s"] - true) <= 5

@@ -15,7 +15,7 @@ from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity, Releases
 from discreet.plan.pricing.release_composition import check_claims
 from discreet.plan.pricing.release_parts import STILL
-from discreet.plan.statistics import contribution_limits
+from discreet.plan.statistics import contribution_bounds as contribution_limits
 from discreet.plan.steps import plan
 from discreet.query.sql.parse import read
 from discreet.requests.table_schema import Schema
@@ -142,7 +142,7 @@ def test_a_wrong_belief_that_nothing_hides_a_row_is_refused(sql, monkeypatch):
     honest = planned(sql, text=text)
     assert honest.price.epsilon == 1
     assert not any(noise.distances.always for noise in honest.noises)
-    monkeypatch.setattr(contribution_limits, "_all_rows_count", lambda draft: True)
+    monkeypatch.setattr(contribution_limits, "_all_rows_count", lambda *_: True)
     with pytest.raises(OutOfRange, match="priced for less than one person can move it"):
         planned(sql, text=text)
 

@@ -16,9 +16,9 @@ import pytest
 import discreet as dp
 from discreet.engines.engine import Performance
 from discreet.errors import EngineFailed, NotAllowed, UnsupportedSQL
-from discreet.plan.binding import bounded_units
+from discreet.plan.binding import fan_out as bounded_units
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
-from discreet.query.scalar_functions import LONGEST_TEXT, _like
+from discreet.query.functions import LONGEST_TEXT, _like
 from discreet.requests.text_limits import LONGEST_HELD, MOST_TEXTS
 
 POLICY = """

@@ -11,7 +11,7 @@ from discreet.accounting import Contribution, Group, Leaf, Repeat, Sequential, a
 from discreet.errors import DiscreetError
 from discreet.explain import Guesses, explain
 from discreet.ledger import Ledger
-from discreet.plan.policy.about import About
+from discreet.plan.policy.policy import About
 
 AUDIENCES = ("analyst", "subject", "steward", "auditor")
 FORBIDDEN = re.compile(

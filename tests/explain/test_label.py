@@ -17,7 +17,7 @@ from discreet.explain import Label, label_of, verify_label
 from discreet.explain.label.accuracy import LISTED
 from discreet.explain.label.recorded_errors import recorded_errors
 from discreet.ledger import Ledger
-from discreet.plan.policy.about import About, read_about
+from discreet.plan.policy.policy import About, read_about
 
 ABOUT = About(
     title="Visits <b>&",

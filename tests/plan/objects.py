@@ -15,6 +15,7 @@ from discreet.query.expressions import (
     Star,
     Window,
 )
+from discreet.query.functions import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS
 from discreet.query.question import Clause, Question
 from discreet.query.relations import (
     Aggregated,
@@ -27,7 +28,6 @@ from discreet.query.relations import (
     Table,
     UnionAll,
 )
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, PLAIN, WINDOWS
 from discreet.query.types import Type
 
 BREAKOUT = "inner JOIN pg_shadow ON true --"

@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.plan.aggregates import estimator, measured
-from discreet.query.signatures import AGGREGATES
+from discreet.query.functions import AGGREGATES
 from discreet.release.aggregates import KINDS
 
 

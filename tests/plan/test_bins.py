@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.hash_order import HashOrder
-from discreet.plan.bounds_search.bounds_search import FLOATS, WHOLE, bins_of
+from discreet.plan.bounds_search import FLOATS, WHOLE, bins_of
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from discreet.errors import UnsupportedSQL
-from discreet.plan.binding import bounded_units
+from discreet.plan.binding import fan_out as bounded_units
 from discreet.plan.binding.binder import Binder
 from discreet.plan.policy.policy import read_policy
 from discreet.query.expressions import Column

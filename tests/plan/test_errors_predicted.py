@@ -10,8 +10,8 @@ import pytest
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, KeyedEntropy
 from discreet.plan.aggregates.estimator import four_digits_up
-from discreet.plan.forecast.error_forecast import ErrorForecast
-from discreet.plan.forecast.noise_quantiles import noise_half_width
+from discreet.plan.error_forecast import ErrorForecast
+from discreet.plan.noise_quantiles import noise_half_width
 from tests.plan.clinic import planned
 
 C95 = Fraction(19, 20)

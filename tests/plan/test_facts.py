@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.errors import QuestionError
 from discreet.plan.binding.value_facts import Facts, facts_of, total_facts
 from discreet.query.expressions import Aggregate, Call, Case, Cast, Column, Literal, Window
-from discreet.query.signatures import PARTS, TIME_PARTS
+from discreet.query.functions import PARTS, TIME_PARTS
 from discreet.query.types import Type
 from tests.engines.questions import expressions
 from tests.reference.expressions import compiled

@@ -10,9 +10,8 @@ import pytest
 
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.pricing.cell_strategy import CellStrategy
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity, Releases
-from discreet.plan.pricing.group_strategy import GroupStrategy, GroupSumSensitivity
+from discreet.plan.pricing.linear_strategy import CellStrategy, GroupStrategy, GroupSumSensitivity
 from discreet.plan.pricing.release_composition import check_claims
 from discreet.units import Relation, person
 from tests.plan.clinic import answers, planned

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.plan.binding.bound_question import bind_question
-from discreet.plan.binding.key_images import KeyImages
+from discreet.plan.binding.public_keys import KeyImages
 from discreet.plan.binding.value_facts import Facts
+from discreet.query.expression_types import columns
 from discreet.query.expressions import Call, Cast, Column, Literal, walk
-from discreet.query.relation_columns import columns
 from discreet.query.sql.parse import read
 from discreet.query.types import Type
 from discreet.requests.table_schema import Schema

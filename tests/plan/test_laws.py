@@ -7,10 +7,10 @@ import pytest
 
 from discreet.loss import GaussianDP, least_scale
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.forecast.noise_quantiles import noise_half_width
+from discreet.plan.noise_quantiles import noise_half_width
 from discreet.plan.pricing.calibration import by_epsilon, by_point, gaussian_rho
-from discreet.plan.pricing.choose_noise import choose_noise, laplace_error
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+from discreet.plan.pricing.noise_steps import choose_noise, laplace_error
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
     LAPLACE,
@@ -19,8 +19,8 @@ from discreet.plan.pricing.release_parts import (
     NoisyTotals,
     PartitionSelection,
     QuantileLevel,
+    UnpricedRelease,
 )
-from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.units import person
 from tests.plan.clinic import planned
 

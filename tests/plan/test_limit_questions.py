@@ -18,8 +18,9 @@ from discreet.plan.statistics.limit_choice import (
     limits,
     proposed,
     share_cut,
+    share_question,
+    spread_questions,
 )
-from discreet.plan.statistics.limit_questions import share_question, spread_questions
 from discreet.plan.steps import plan
 from discreet.query.sql.parse import read
 from tests.engines.contract.places import KeptDuckDBPlace, ReferencePlace

@@ -23,7 +23,7 @@ from discreet.engines.connection import Connection
 from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
 from discreet.engines.expressions import Expressions
-from discreet.plan.binding.value_sets import membership
+from discreet.plan.binding.truth_sets import membership
 from discreet.query.expression_text import said
 from discreet.query.expression_types import typed
 from discreet.query.expressions import Column, Literal, walk

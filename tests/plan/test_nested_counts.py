@@ -14,8 +14,8 @@ from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import KeyedEntropy
 from discreet.plan.policy.policy import read_policy
-from discreet.plan.pricing.cell_strategy import are_nested
 from discreet.plan.pricing.group_sensitivity import Releases
+from discreet.plan.pricing.linear_strategy import are_nested
 from discreet.plan.pricing.release_composition import check_claims
 from discreet.query.expressions import Call, Case, Column, Literal
 from discreet.release.answer import answer

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.plan.plan_branches import branches_of
-from discreet.plan.plan_text import html_of
+from discreet.plan.plan_words import branches_of, html_of
 from discreet.plan.policy.owner_promises import OwnerPromise, promises_of, same_columns
 from discreet.plan.policy.policy import read_policy
 from discreet.requests.table_schema import Schema

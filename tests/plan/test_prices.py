@@ -12,9 +12,16 @@ from discreet.accounting.currencies import concentrated_price, point_price
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
 from discreet.plan.pricing import calibration
-from discreet.plan.pricing.calibration import Price, by_epsilon, by_point, by_rho, loss_of
+from discreet.plan.pricing.calibration import (
+    Price,
+    by_epsilon,
+    by_point,
+    by_rho,
+    epsilon_sum,
+    loss_of,
+    rho_sum,
+)
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity, Releases
-from discreet.plan.pricing.loss_sums import epsilon_sum, rho_sum
 from discreet.plan.pricing.noise_steps import check_kept
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.release_parts import (
@@ -24,11 +31,11 @@ from discreet.plan.pricing.release_parts import (
     NoisyTotals,
     PartitionSelection,
     QuantileLevel,
+    UnpricedRelease,
     dyadic_up,
     root_down,
 )
 from discreet.plan.pricing.requested_price import RequestedPrice
-from discreet.plan.pricing.unpriced_release import UnpricedRelease
 from discreet.units import person
 from tests.plan.clinic import planned
 

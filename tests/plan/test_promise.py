@@ -13,13 +13,12 @@ from discreet.errors import NotAllowed, OutOfRange, WrongKind
 from discreet.exact import float_up
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
-from discreet.plan.bounds_search import second_stage as settling
-from discreet.plan.bounds_search.bounds_search import FoundBounds
-from discreet.plan.bounds_search.second_stage import plan_second_stage
-from discreet.plan.pricing.calibration import Price, loss_of
-from discreet.plan.pricing.loss_sums import epsilon_sum
-from discreet.plan.pricing.price_promise import PricePromise, check_promise
+from discreet.plan import steps as settling
+from discreet.plan.bounds_price import PricePromise, check_promise
+from discreet.plan.bounds_search import FoundBounds
+from discreet.plan.pricing.calibration import Price, epsilon_sum, loss_of
 from discreet.plan.pricing.requested_price import estimate
+from discreet.plan.steps import plan_second_stage
 from discreet.units import person, row
 from tests.plan.clinic import POLICY, SCHEMA, planned, public_rows
 
@@ -200,7 +199,7 @@ def test_bounds_may_be_paid_in_rho():
 def test_the_second_stage_is_held_against_the_promise(monkeypatch):
     plan = asked(QUESTIONS[0], 0, 0)
     dear = planned(QUESTIONS[0], epsilon="0.6", found_bounds=plan.search.widest)
-    monkeypatch.setattr(settling, "run_steps", lambda draft: dear)
+    monkeypatch.setattr(settling, "planned", lambda *_, **known: dear)
     with pytest.raises(OutOfRange):
         with_bounds(plan, plan.search.widest[0].bounds)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from discreet.errors import WrongKind
-from discreet.plan.pricing.unpriced_release import divide_epsilon, price_shares
+from discreet.plan.pricing.release_parts import divide_epsilon, price_shares
 
 WEIGHTS = st.lists(st.integers(1, 20), min_size=1, max_size=5)
 

@@ -18,7 +18,6 @@ from discreet.errors import (
 )
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
 from discreet.plan.policy.policy import Limits, Policy
-from discreet.plan.steps import STEPS
 from discreet.plan.steps import plan as plan_question
 from discreet.query import table
 from discreet.units import Relation, person, row
@@ -34,28 +33,6 @@ def clause(options, text=COUNT):
 
 def limited(**limits):
     return Policy(unit=POLICY.unit, tables=POLICY.tables, limits=Limits(**limits))
-
-
-def test_the_steps_are_in_order():
-    assert [step.__name__ for step in STEPS] == [
-        "read_price",
-        "bind_names",
-        "find_groups",
-        "bound_contributions",
-        "find_missing_bounds",
-        "measure_aggregates",
-        "join_counts",
-        "name_outputs",
-        "split_releases",
-        "scale_noise",
-        "find_having_threshold",
-        "aim_at_ends",
-        "request_totals",
-        "predict_errors",
-        "price_bounds_search",
-    ]
-    for step in STEPS[1:]:
-        assert step.__doc__
 
 
 REFUSED = [

@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian
-from discreet.plan.pricing.cell_strategy import CellSensitivity
 from discreet.plan.pricing.group_sensitivity import Releases
-from discreet.plan.pricing.joint_norms import CellValue
+from discreet.plan.pricing.linear_strategy import CellSensitivity, CellValue
 from discreet.plan.pricing.release_composition import check_claims
-from discreet.plan.workload.strategies import predicted_error
-from discreet.plan.workload.sum_strategies import SumWorkload
+from discreet.plan.workload.strategies import SumWorkload, predicted_error
 from discreet.release.answer import answer
 from discreet.release.release import Release
 from discreet.requests.cell_sums import CellSums

@@ -6,8 +6,8 @@ import pytest
 
 from discreet.errors import MissingBounds
 from discreet.plan.binding.value_facts import Facts, UnitTotal
-from discreet.plan.bounds_search.bounds_search import FoundBounds
-from discreet.plan.statistics.contribution_limits import bounded_total
+from discreet.plan.bounds_search import FoundBounds
+from discreet.plan.statistics.contribution_bounds import bounded_total
 from discreet.query.types import Type
 from tests.plan.clinic import planned
 from tests.release.clinic import asked, tables

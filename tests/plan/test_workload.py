@@ -15,8 +15,8 @@ from discreet.errors import UnsupportedSQL
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.binding.bound_question import MOST_AGGREGATES
 from discreet.plan.binding.value_facts import Facts
-from discreet.plan.forecast.noise_quantiles import alike_half_width
-from discreet.plan.pricing.cell_strategy import CellSensitivity, CellStrategy
+from discreet.plan.noise_quantiles import alike_half_width
+from discreet.plan.pricing.linear_strategy import CellSensitivity, CellStrategy
 from discreet.plan.workload.cells import cells_of
 from discreet.plan.workload.strategies import CountWorkload, predicted_error, strategies_of
 from discreet.query.expressions import Call, Case, Column, Literal

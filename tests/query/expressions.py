@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from discreet.query.expressions import Call, Case, Cast, Column, Literal
-from discreet.query.signatures import FUNCTIONS, PARTS
+from discreet.query.functions import FUNCTIONS, PARTS
 from discreet.query.types import Type
 
 NAMES = ["a", "b", "Ward", "my ward", "group", "größe", "x1"]

@@ -9,8 +9,8 @@ import pytest
 from discreet.errors import QuestionError, UnreadableSQL, UnsupportedSQL
 from discreet.query import read
 from discreet.query import source_text as refusals
+from discreet.query.functions import AGGREGATES, FUNCTIONS, PARTS, WINDOWS
 from discreet.query.question import STRATEGIES
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, PARTS, WINDOWS
 from discreet.query.sql.functions import SYNONYMS
 from discreet.query.sql.privacy_clause import OPTIONS
 from discreet.query.types import TYPES_BY_NAME

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import QuestionError, UnknownName, UnreadableSQL, UnsupportedSQL
 from discreet.query import canonical, read
-from discreet.query.signatures import AGGREGATES, FUNCTIONS, WINDOWS
+from discreet.query.functions import AGGREGATES, FUNCTIONS, WINDOWS
 from discreet.query.sql.privacy_clause import OPTIONS
 from discreet.query.sql.tokens import RESERVED, TokenKind, tokens
 from tests.query.dialect import ACCEPTED, REFUSED

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import DiscreetError, InputError, QuestionError
+from discreet.query.builder import Rows, table
 from discreet.query.expressions import (
     Aggregate,
     Call,
@@ -37,7 +38,6 @@ from discreet.query.relations import (
 )
 from discreet.query.source_text import Span
 from discreet.query.sql.select_syntax import Item, Select
-from discreet.query.table_builder import Rows, table
 from discreet.query.types import Type
 
 A, ONE = Column("a"), Literal(1)

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Final
 
 from discreet.engines.hash_order import Value
-from discreet.query.scalar_functions import TEXT_CASTS
+from discreet.query.functions import TEXT_CASTS
 from discreet.query.types import LARGEST, SMALLEST, Type
 
 __all__ = ["cast", "finite", "fitting", "read", "rounded"]

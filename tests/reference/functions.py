@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from discreet.engines.hash_order import Value
-from discreet.query.scalar_functions import DATE_FUNCTIONS, TEXT_FUNCTIONS
+from discreet.query.functions import DATE_FUNCTIONS, TEXT_FUNCTIONS
 from tests.reference.casts import finite, fitting, rounded
 
 __all__ = ["STRICT", "first_value", "in_values", "logical_and", "logical_or"]

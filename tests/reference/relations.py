@@ -10,9 +10,8 @@ from typing import assert_never
 
 from discreet.engines.hash_order import Value
 from discreet.engines.relations import without_windows
-from discreet.query.expression_types import ColumnTypes
+from discreet.query.expression_types import ColumnTypes, columns
 from discreet.query.expressions import Expression, Window
-from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
     BoundedUnits,

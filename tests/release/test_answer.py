@@ -16,8 +16,7 @@ from discreet.noise.entropy import SYSTEM
 from discreet.plan.pricing.group_sensitivity import trees_of
 from discreet.release import answer as answering
 from discreet.release.answer import answer
-from discreet.release.choices.leaf_choice import chosen_leaves
-from discreet.release.choices.quantile_tree import read_tree
+from discreet.release.choices import chosen_leaves, read_tree
 from discreet.release.release import Release
 from discreet.requests.raw_totals import RawTotals
 from tests.noise.laws import stream

@@ -12,9 +12,9 @@ import pytest
 from discreet.errors import DiscreetError, EngineFailed, EntropyUnavailable
 from discreet.mechanisms import Laplace
 from discreet.noise import DiscreteLaplace
-from discreet.plan.bounds_search.bounds_search import FALSE_ALARM, FLOATS, SearchBins
+from discreet.plan.bounds_search import FALSE_ALARM, FLOATS, SearchBins
 from discreet.plan.pricing.requested_price import estimate
-from discreet.release.noisy_thresholds import bounds_from_bins, private_bounds
+from discreet.release.answer import bounds_from_bins, private_bounds
 from discreet.requests.raw_totals import RawTotals
 from tests.plan.clinic import planned
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.query.expressions import Call, Case, Cast, Column, Literal
-from discreet.query.signatures import RELEASED
+from discreet.query.functions import RELEASED
 from discreet.query.types import Type
 from discreet.release import interval_arithmetic as range_functions
 from discreet.release.formula_ranges import Ranges

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.errors import WrongType
 from discreet.query.expression_types import CASTS, FUNCTIONS, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Grouped, Literal
-from discreet.query.signatures import RELEASED
+from discreet.query.functions import RELEASED
 from discreet.query.types import Type
 from discreet.release.formulas import Formulas
 from discreet.release.value_arrays import Vector

@@ -18,11 +18,12 @@ from discreet.mechanisms import Laplace
 from discreet.noise import KeyedEntropy
 from discreet.query.expressions import Column, Grouped, Literal, Order, Window
 from discreet.query.types import Type
-from discreet.release import group_order, group_sums
+from discreet.release import columns as group_order
+from discreet.release import noisy_totals as group_sums
 from discreet.release.answer import answer
+from discreet.release.columns import Frames
 from discreet.release.combination import combine, gains
 from discreet.release.formulas import Formulas
-from discreet.release.group_order import Frames
 from discreet.release.half_width import half_width
 from discreet.release.release import Release
 from discreet.release.value_arrays import Vector

@@ -14,8 +14,8 @@ from discreet.mechanisms import Exponential
 from discreet.noise.bernoulli import CoinSizes
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.query.expressions import FINEST_LEVEL
-from discreet.release.choices import leaf_choice
-from discreet.release.choices.leaf_choice import chosen_leaves
+from discreet.release import choices as leaf_choice
+from discreet.release.choices import chosen_leaves
 from tests.noise.laws import ALPHA, WrongLaw, check_law, stream
 
 TINY = CoinSizes(word_bits=4, step_bits=3)

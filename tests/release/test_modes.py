@@ -14,7 +14,7 @@ from discreet.errors import MissingBounds, UnsupportedSQL, WrongType
 from discreet.mechanisms import Exponential
 from discreet.plan.aggregates.modes import ModeChoice, ModePart
 from discreet.plan.pricing.requested_price import estimate
-from discreet.release.choices.leaf_choice import chosen_leaves
+from discreet.release.choices import chosen_leaves
 from discreet.release.combination import combinable, combine
 from discreet.release.release import Release
 from discreet.units import Relation, person

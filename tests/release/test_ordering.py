@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.release.group_order import _few, _many, order_of
+from discreet.release.columns import _few, _many, order_of
 
 KINDS = {
     pa.int64(): st.integers(-3, 3),

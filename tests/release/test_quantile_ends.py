@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from discreet.mechanisms import Exponential
 from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
-from discreet.plan.forecast.noise_quantiles import ranks_aside
+from discreet.plan.noise_quantiles import ranks_aside
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.plan.pricing.release_parts import VALUE_SHARE, QuantileLevel
 from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
 from discreet.release.aggregates import kind_of
 from discreet.release.aggregates.quantiles import quantile_interval
-from discreet.release.choices.leaf_choice import chosen_leaves
+from discreet.release.choices import chosen_leaves
 from discreet.release.noisy_totals import Chosen, Intervals, Noisy
 from discreet.units import Relation
 from tests.noise.laws import stream

@@ -11,9 +11,9 @@ import pytest
 
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.forecast.noise_quantiles import error_bound
+from discreet.plan.noise_quantiles import error_bound
+from discreet.plan.pricing.calibration import rho_sum
 from discreet.plan.pricing.group_sensitivity import Releases, trees_of
-from discreet.plan.pricing.loss_sums import rho_sum
 from discreet.plan.pricing.quantile_tree import (
     QuantileLevels,
     QuantileTree,
@@ -23,9 +23,8 @@ from discreet.plan.pricing.quantile_tree import (
 )
 from discreet.plan.pricing.release_composition import check_claims, composition_of
 from discreet.plan.pricing.requested_price import estimate
-from discreet.release.choices import quantile_tree
-from discreet.release.choices.leaf_choice import chosen_leaves
-from discreet.release.choices.quantile_tree import read_tree
+from discreet.release import choices as quantile_tree
+from discreet.release.choices import chosen_leaves, read_tree
 from discreet.units import Relation, person
 from tests.noise.laws import stream
 from tests.plan.clinic import planned

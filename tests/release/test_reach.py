@@ -12,8 +12,7 @@ from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.release.half_width import coordinate_confidence, half_width
-from discreet.release.noise_tails import tails_above
+from discreet.release.half_width import coordinate_confidence, half_width, tails_above
 
 C95 = Fraction(19, 20)
 

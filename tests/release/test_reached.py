@@ -15,8 +15,8 @@ from discreet.errors import EngineFailed, WrongKind
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.partition_selection import EmptyGroups
 from discreet.plan.statistics import partition_selection as groups
+from discreet.release import choices as leaf_choice
 from discreet.release.answer import answer, noised
-from discreet.release.choices import leaf_choice
 from discreet.release.combination import combinable, combine
 from discreet.release.release import Release
 from discreet.requests.raw_totals import RawTotals

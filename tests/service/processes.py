@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from discreet.service import read_site
 from discreet.service.credentials import Tokens
 from discreet.service.directory import Directory
-from discreet.service.security_log import SecurityLog
-from discreet.service.state import StateStore
+from discreet.service.state import SecurityLog, StateStore
 
 PROGRAM = [sys.executable, "-m", "discreet.cli", "serve", "site.toml", "--port", "0"]
 

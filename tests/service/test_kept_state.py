@@ -12,9 +12,8 @@ from discreet.service.budgets import Raises
 from discreet.service.credentials import Logins, Tokens
 from discreet.service.directory import Directory, PasswordFile
 from discreet.service.roles import Caller, Grant, Permission, Role, check_grants
-from discreet.service.security_log import SecurityLog
 from discreet.service.site import Site
-from discreet.service.state import StateStore
+from discreet.service.state import SecurityLog, StateStore
 
 PASSWORD = "a long enough password"  # noqa: S105
 

@@ -19,7 +19,7 @@ import pytest
 import discreet as dp
 from discreet import errors
 from discreet.ledger import Ledger
-from discreet.service.security_log import SecurityLog
+from discreet.service.state import SecurityLog
 from discreet.service.workers.jobs import AskJob
 from tests.service import processes, served
 from tests.session import clinic

@@ -18,7 +18,7 @@ from discreet.errors import (
     QuestionClosed,
     WrongKind,
 )
-from discreet.release import noisy_thresholds as bounds_found
+from discreet.release import answer as bounds_found
 from discreet.session import two_stages as bounding
 from discreet.session.record import Rehearsal
 from tests.session.test_crashes import kinds, raising

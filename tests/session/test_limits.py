@@ -16,7 +16,7 @@ import discreet.session as sessions
 from discreet.errors import BadPolicy, NotAllowed, OverBudget, WrongKind
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.statistics import limit_choice
-from discreet.release import noisy_thresholds as bounds_found
+from discreet.release import answer as bounds_found
 from discreet.session import limit_purchases
 from tests.cli.test_commands import answered as command
 from tests.cli.test_commands import run

@@ -349,3 +349,10 @@ def test_a_plan_says_which_limits_keep_more_rows_at_the_same_price():
     one_row = clinic.POLICY.replace("max_rows = 3", "max_rows = 1")
     with clinic.opened(policy=one_row) as session:
         assert "keeps more" not in str(clinic.planned(session))
+
+
+def test_a_plan_by_aim_says_how_much_memory_it_takes():
+    with clinic.opened() as session:
+        lines = str(clinic.planned(session, method=dp.synthetic.AIM())).splitlines()
+        assert [line for line in lines if "MiB of memory" in line]
+        assert "MiB" not in str(clinic.planned(session))

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.engines.hash_order import HashOrder
 from discreet.mechanisms import Exponential, Gaussian, Laplace
-from discreet.plan.pricing.loss_sums import epsilon_sum, rho_sum
+from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.requests.raw_totals import RawTotals
 from discreet.synthetic.bins import BoughtBins, QuantileBins
 from discreet.synthetic.joint import GRID, ROWS, JointHistogram, UnitMoves, joint_request, moved_by

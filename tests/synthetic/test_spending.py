@@ -12,7 +12,7 @@ import discreet as dp
 from discreet.accounting import Leaf
 from discreet.errors import OutOfRange, OverBudget
 from discreet.mechanisms import Gaussian, Laplace, OptimalKeys
-from discreet.plan.pricing.loss_sums import epsilon_sum, rho_sum
+from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.synthetic.bins import quantile_bins
 from discreet.synthetic.inference.inference import CodedDomain
 from discreet.synthetic.joint import JointHistogram, UnitMoves

@@ -10,7 +10,10 @@ exact and never favor the analyst (key ``directed-rounding``).  Decimal numbers 
 places are kept as they are: ten charges of 0.1 fit into 1.  Others are rounded one by one: 1/3
 three times does not fit into 1, but one charge for all three does.
 ``NEVER`` stands for a price that nobody can pay.
-Amounts are stored as decimal text, which every reader keeps and a person can check.
+Amounts are stored as decimal text, which every reader keeps and a person can check.  Other exact
+numbers are text, such as "1/10"; those with too many digits for Python to write are in base
+sixteen.  Integers are numbers of JSON below 2**53, which every reader keeps, and text above.  Data
+that this library did not write is not read.
 """
 
 from __future__ import annotations
@@ -19,9 +22,71 @@ import math
 import re
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final, cast
 
-from discreet.accounting.stored import undecodable
+from discreet.errors import WrongKind
+from discreet.exact import rational
+
+_SAFE: Final = 1 << 53
+_SHORT_BITS: Final = 3000  # Python writes no integer of more than 4,300 digits
+_LONG: Final = re.compile(r"(-?0x[0-9a-f]{1,50000})/(0x[0-9a-f]{1,50000})", re.ASCII)
+
+
+def undecodable(what: str) -> WrongKind:
+    """Return the error for data that this library did not write."""
+    return WrongKind(f"stored data cannot be read: {what}; read only what this library wrote.")
+
+
+def undecodable_map() -> WrongKind:
+    """Return the error for data that is not a set of values or of records."""
+    return undecodable("a set of values or of records is not in its written form")
+
+
+def require_stored(holds: bool) -> None:  # noqa: FBT001  (a condition, and nothing else)
+    """Refuse stored data that breaks a condition."""
+    if not holds:
+        raise undecodable_map()
+
+
+def stored_fields(data: object, *names: str) -> dict[str, Any]:
+    """Return the fields of a stored object, if it has exactly these."""
+    require_stored(isinstance(data, dict) and set(data) == set(names))
+    return cast("dict[str, Any]", data)
+
+
+def write_number(value: Fraction | int) -> str:
+    """Write an exact number as text."""
+    top, bottom = value.numerator, value.denominator
+    if top.bit_length() + bottom.bit_length() <= _SHORT_BITS:
+        return str(value)
+    return f"{top:#x}/{bottom:#x}"
+
+
+def read_number(data: object) -> Fraction:
+    """Read what ``write_number`` wrote."""
+    if not isinstance(data, str):
+        raise undecodable("an exact number is not text such as '1/10'")
+    long = _LONG.fullmatch(data)
+    top, bottom = (int(part, 16) for part in long.groups()) if long else (0, 1)
+    if bottom == 0:
+        raise undecodable("an exact number is divided by zero")
+    return Fraction(top, bottom) if long else rational(data, name="a stored number")
+
+
+def write_integer(value: int) -> int | str:
+    """Write an integer: as a number if every reader of JSON keeps it."""
+    return int(value) if abs(value) < _SAFE else write_number(int(value))
+
+
+def read_integer(data: object) -> int:
+    """Read what ``write_integer`` wrote."""
+    if type(data) is int:
+        return data
+    number = read_number(data)
+    if number.denominator != 1:
+        raise undecodable("an integer is a fraction")
+    return number.numerator
+
 
 _PLACES: Final = 24
 _DIGITS: Final = 4

@@ -25,7 +25,7 @@ from functools import reduce
 from itertools import chain, pairwise
 from typing import Final, final
 
-from discreet.accounting.stored import require_stored, stored_fields
+from discreet.accounting.amounts import require_stored, stored_fields
 from discreet.accounting.values import (
     ANYTHING,
     Cut,

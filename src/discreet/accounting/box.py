@@ -48,7 +48,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
-from discreet.accounting.stored import read_integer, undecodable, undecodable_map, write_integer
+from discreet.accounting.amounts import read_integer, undecodable, undecodable_map, write_integer
 from discreet.accounting.values import ANYTHING, Values
 from discreet.errors import WrongKind
 from discreet.exact import whole

@@ -67,6 +67,9 @@ from discreet.accounting.amounts import (
     encode_amounts,
     format_down,
     format_up,
+    read_number,
+    undecodable,
+    write_number,
 )
 from discreet.accounting.currencies import (
     Amounts,
@@ -76,7 +79,6 @@ from discreet.accounting.currencies import (
     JointCurrency,
     price_in_currency,
 )
-from discreet.accounting.stored import read_number, undecodable, write_number
 from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal

@@ -4,7 +4,7 @@ Trust: kernel.  A composition that is misread has another price.
 
 A value of a listed class is an object that names its class under ``kind`` and holds its fields, as
 the class declares them; reading calls the constructor, which checks them.  Numbers are those of
-:mod:`discreet.accounting.stored`, tuples and sets are lists, members of enumerations their values.
+:mod:`discreet.accounting.amounts`, tuples and sets are lists, members of enumerations their values.
 A field with a default is left out if it has it and the class is a loss.  Nothing is evaluated, and
 nesting is limited.
 """
@@ -26,15 +26,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from discreet.accounting.box import Box
-from discreet.accounting.nodes import Node, checked_node
-from discreet.accounting.stored import (
+from discreet.accounting.amounts import (
     read_integer,
     read_number,
     undecodable,
     write_integer,
     write_number,
 )
+from discreet.accounting.box import Box
+from discreet.accounting.nodes import Node, checked_node
 from discreet.accounting.values import Values
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss.parameters import checked_rate

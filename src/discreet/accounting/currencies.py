@@ -55,13 +55,7 @@ Theorem (key ``filter-joint``).  Let E, C, R and D' be fixed in advance, such th
 releases are (E, D')-private, and let request t be (e_t, c_t)-private and rho_t-concentrated.  If on
 every path of answers the e_t sum to at most E and the c_t to at most C, or the rho_t to at most R,
 all answers together are (E, C + D')-private.
-    Proof.  Fix two neighbors, and a set S of paths.  Let A be the set of all paths on which the
-    first condition holds at the end; on the others the second does.  Sums only grow, so that on a
-    path in A the first condition held all along: a route that is left stays left.  Halt the
-    interaction before each request that would break the first condition.  On every path of what is
-    halted it holds, so that this is (E, C)-private (key ``filter-basic``); each path in A is a path
-    of it, with the same probabilities under both neighbors.  Hence P(S & A) <= e**E Q(S & A) + C.
-    In the same way P(S - A) <= e**E Q(S - A) + D', by ``filter-concentrated``.  Add the two.
+    Proof: docs/proofs/composition.md.
 A whole delta for each of the two routes would be wrong: an answer may decide which route is taken,
 and then both fail, each on paths of its own.
 Events of known probability are added as ever (key ``filter-approximate``); outside them a request
@@ -428,8 +422,11 @@ def price_in_currency(
     price = currency.price(in_order(loss), delta)
     if price is None:
         raise WrongKind(
-            f"a {type(loss).__name__} loss has no price in {currency.components[0]}; name a delta "
-            "to spend on it, delta=1e-9 say, or keep the budget in another currency."
+            what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",
+            why="a loss is admitted only by a theorem that turns it into what the budget "
+            "counts, and a delta is never dropped.",
+            do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
+            "currency.",
         )
     return price
 

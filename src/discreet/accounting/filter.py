@@ -40,6 +40,7 @@ from discreet.accounting.amounts import (
     encode_amounts,
     format_down,
     format_up,
+    undecodable,
 )
 from discreet.accounting.balances import (
     CellBalances,
@@ -53,7 +54,6 @@ from discreet.accounting.budget import Budget, checked_raise
 from discreet.accounting.currencies import Amounts, format_amounts
 from discreet.accounting.loss_map import LossMap
 from discreet.accounting.requests import Priceable, RequestPricer
-from discreet.accounting.stored import undecodable
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss

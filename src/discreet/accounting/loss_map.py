@@ -28,6 +28,7 @@ from typing import Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.accounting.amounts import require_stored, stored_fields
 from discreet.accounting.box import Box, checked_box
 from discreet.accounting.cells import (
     AtomCondition,
@@ -36,7 +37,6 @@ from discreet.accounting.cells import (
     highest,
     relative_heights,
 )
-from discreet.accounting.stored import require_stored, stored_fields
 from discreet.accounting.values import common_kind
 from discreet.errors import WrongKind
 from discreet.exact import whole

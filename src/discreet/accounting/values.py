@@ -55,7 +55,7 @@ from typing import Any, Final, Self, final
 
 import numpy as np
 
-from discreet.accounting.stored import stored_fields, undecodable_map
+from discreet.accounting.amounts import stored_fields, undecodable_map
 from discreet.errors import InputError, OutOfRange, WrongKind
 from discreet.exact import decimal, rational
 

@@ -317,6 +317,34 @@ class Dialect:
         """Return a match of a pattern in which only % and _ have a meaning."""
         return self.op("LIKE", x=value, y=pattern.replace("\\", "\\\\"))
 
+    def uuid(self, node: Node) -> Node:
+        """Return a string that is a UUID in its one usual form; others are NULL."""
+        bare = self.op("REPLACE", x=self.op("REPLACE", x=node, y="{", z=""), y="}", z="")
+        inner = sql(
+            "CASE WHEN :braced THEN :bare ELSE :x END",
+            braced=self.like(node, "{%}"),
+            bare=bare,
+            x=node,
+        )
+        digits = self.op("REPLACE", x=exp.Lower(this=inner), y="-", z="")
+
+        def body(x: Node) -> Node:
+            made = self.op("SUBSTR", x=x, y=1, z=8)
+            for first, size in ((9, 4), (13, 4), (17, 4), (21, 12)):
+                made = self.op(
+                    "CONCAT",
+                    x=self.op("CONCAT", x=made, y="-"),
+                    y=self.op("SUBSTR", x=x, y=first, z=size),
+                )
+            return sql(
+                "CASE WHEN :size = 32 AND :there THEN :made END",
+                size=self.op("LENGTH", x=x),
+                there=self.op("matches", x=x, form="^[0-9a-f]{32}$"),
+                made=made,
+            )
+
+        return self.once([digits], body)
+
     def exact_sum(self, node: Node) -> Node:
         """Return the exact sum of integers of 64 bits."""
         return self.op("sum", x=node)
@@ -341,8 +369,11 @@ class Dialect:
         if not portable and self.has("hash"):
             node = self.op("hash", x=purpose, y=self.cast(self.salt(), Type.INTEGER))
             for value, kind in values:
-                shown = self.shown(value, kind)
-                node = self.op("hash", x=sql("COALESCE(:x, '-')", x=shown), y=node)
+                if self.has(f"hash {kind.value}"):
+                    node = self.op(f"hash {kind.value}", x=value, y=node)
+                else:
+                    shown = sql("COALESCE(:x, '-')", x=self.shown(value, kind))
+                    node = self.op("hash", x=shown, y=node)
             return node
         return self.op("md5", x=self._canonical(purpose, values))
 

@@ -31,8 +31,8 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity
 from discreet.engines.sql_engine import PreparedRequest, SqlEngine
 from discreet.errors import UnsupportedSQL
+from discreet.query.functions import LONGEST_TEXT
 from discreet.query.relations import Scan
-from discreet.query.scalar_functions import LONGEST_TEXT
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, StoredColumn

@@ -12,7 +12,7 @@ from typing import ClassVar, Final, final
 from sqlglot import exp
 
 from discreet.engines.dialect import Dialect, Node, select, sql, text
-from discreet.query.scalar_functions import LONGEST_TEXT, searches
+from discreet.query.functions import LONGEST_TEXT, searches
 from discreet.query.types import Type
 
 _PURPOSES: Final = {"groups": 0, "values": 1, "leaves": 2}

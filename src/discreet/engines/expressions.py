@@ -19,7 +19,7 @@ from discreet.engines.dialect import Dialect, Node, Value, column, number, sql
 from discreet.engines.ranges import clamp_of, kind_of, lies_inside, range_of, shared
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
-from discreet.query.scalar_functions import LONGEST_TEXT
+from discreet.query.functions import LONGEST_TEXT
 from discreet.query.types import Type
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -62,7 +62,10 @@ class Expressions:
             case Literal(value=value, type=kind):
                 return self._literal(value, kind)
             case Cast(argument=argument, to=to):
-                return self._cast(self.value(argument), to)
+                read = self.value(argument)
+                if read.whole and not read.open and range_of(expression, self._types) is not None:
+                    return Value(self._dialect.cast(read.node, to), to)  # no guard is needed
+                return self._cast(read, to)
             case Case():
                 return self._case(expression)
             case Call():

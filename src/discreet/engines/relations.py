@@ -35,7 +35,7 @@ from discreet.engines.dialect import (
 from discreet.engines.expressions import Expressions
 from discreet.engines.hash_order import Value as RowValue
 from discreet.engines.ranges import kind_of
-from discreet.query.expression_types import ColumnTypes, typed
+from discreet.query.expression_types import ColumnTypes, columns, typed
 from discreet.query.expressions import (
     Aggregate,
     Column,
@@ -45,7 +45,6 @@ from discreet.query.expressions import (
     transformed,
     walk,
 )
-from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
     BoundedUnits,

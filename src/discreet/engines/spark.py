@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, final
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.dialect import Dialect, Node, Value, column, named, number, select, sql
+from discreet.engines.dialect import Dialect, Node, Value, column, named, number, select
 from discreet.engines.engine import Columns, SparkPerformance
 from discreet.engines.execution import run_sanitized
 from discreet.engines.expressions import Expressions, in_years
@@ -52,7 +52,6 @@ if TYPE_CHECKING:  # an optional library
 
 T = TypeVar("T")
 
-_UUID: Final = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _PARTS: Final = (
     "YEAR",
     "QUARTER",
@@ -113,6 +112,7 @@ class SparkDialect(Dialect):
         "TEXT to FLOAT": _read_as("DOUBLE"),
         "TEXT to DATE": _read_as("DATE"),
         "TEXT to TIMESTAMP": _read_as("TIMESTAMP_NTZ"),
+        "matches": ":x RLIKE :form",
         "bytes": "OCTET_LENGTH(:x)",
         "translate": "TRANSLATE(:x, :y, :z)",
         "LENGTH": "CHAR_LENGTH(:x)",
@@ -131,6 +131,7 @@ class SparkDialect(Dialect):
         "DATE_ADD": "DATE_ADD(:x, :y)",
         "micros": "UNIX_MICROS(to_utc_timestamp(:x, 'UTC'))",
         "hash": "XXHASH64(:x, :y)",
+        **{f"hash {kind.value}": "XXHASH64(:x, :y)" for kind in Type if kind is not Type.FLOAT},
         "hex number": "CAST(CONV(SUBSTRING(:x, 1, 15), 16, 10) AS BIGINT)",
         "sum": "SUM(CAST(:x AS DECIMAL(38, 0)))",
         "narrow": "TRY_CAST(:x AS BIGINT)",
@@ -270,7 +271,7 @@ class Spark(SqlEngine):
             for name, view in views.items():
                 self._session.createDataFrame(tables[name]).createOrReplaceTempView(view)
                 statement = statement.replace(f"`{name}`", f"`{view}`")
-            found: pa.Table = self.run_monitored(self._session.sql(statement).toArrow)
+            found: pa.Table = self._session.sql(statement).toArrow()
             return found
         finally:
             for view in views.values():
@@ -284,8 +285,8 @@ class Spark(SqlEngine):
         return super()._run(request, order)
 
     def _guarded(self, action: Callable[[], RawTotals]) -> RawTotals:
-        """Run an action; every job of it listens to interrupts by itself."""
-        return action()
+        """Run an action whose jobs report their progress together, and can be stopped."""
+        return self.run_monitored(action)
 
     def run_monitored(self, action: Callable[[], T]) -> T:
         """Run an action that starts jobs, which report their progress and can be stopped."""
@@ -329,9 +330,7 @@ def _reading(node: Node, native: str, to: Type) -> Node | None:
         case Type.DATE | Type.TIMESTAMP:
             value = Value(in_years(SPARK, node, kind), kind)
         case Type.TEXT if native == UUID_TEXT:
-            lower = exp.Anonymous(this="LOWER", expressions=[node])
-            own = "CASE WHEN LENGTH(:x) = 36 AND :x RLIKE :form THEN :x END"
-            value = Value(sql(own, "spark", x=lower, form=_UUID), kind)
+            value = Value(SPARK.uuid(node), kind)
         case Type.BOOLEAN:
             value = Value(node, kind)
         case _:

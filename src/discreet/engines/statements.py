@@ -36,9 +36,8 @@ from discreet.engines.expressions import Expressions, clamped
 from discreet.engines.hash_order import GROUPS, VALUES
 from discreet.engines.ranges import range_of
 from discreet.engines.relations import PrintScan, Relations
-from discreet.query.expression_types import ColumnTypes, typed
+from discreet.query.expression_types import ColumnTypes, columns, typed
 from discreet.query.expressions import Expression, Literal
-from discreet.query.relation_columns import columns
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums
 from discreet.requests.distinct_sum import DistinctSum

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 
 from discreet.accounting import Node
 from discreet.loss import PrivacyLoss
-from discreet.plan.policy.about import About
+from discreet.plan.policy.policy import About
 from discreet.units import PrivacyUnit, Relation
 
 CHANCE: Final = Fraction(1, 10**6)

@@ -25,7 +25,7 @@ from discreet.explain.pictures.spending import spending
 from discreet.explain.sources import disclosure_of
 from discreet.ledger.ledger_view import LedgerView
 from discreet.plan.plan import Plan
-from discreet.plan.policy.about import About
+from discreet.plan.policy.policy import About
 from discreet.release import Release
 from discreet.session import Session
 from discreet.units import PrivacyUnit

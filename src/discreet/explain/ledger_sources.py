@@ -38,7 +38,7 @@ from discreet.explain.disclosure import Disclosure
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.plan.policy.about import About
+from discreet.plan.policy.policy import About
 from discreet.release import Release
 from discreet.units import PrivacyUnit, Relation
 

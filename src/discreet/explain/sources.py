@@ -18,7 +18,7 @@ from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import Plan
-from discreet.plan.policy.about import About
+from discreet.plan.policy.policy import About
 from discreet.release import Release
 from discreet.release.display import price_of
 from discreet.release.odds import losses_of_plans

@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # each is loaded when first used
     from discreet.mechanisms.sparse_vector import ThresholdRun
     from discreet.noise.bernoulli import COIN_WORDS, CoinWords
     from discreet.plan.binding.value_facts import Facts, as_keys
-    from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
+    from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
     from discreet.plan.pricing.calibration import Price, loss_of
     from discreet.plan.pricing.requested_price import (
         PriceArguments,

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.plan.aggregates.estimator import Predicted
 from discreet.plan.binding.joins import conjuncts
-from discreet.plan.forecast.error_forecast import ErrorForecast
+from discreet.plan.error_forecast import ErrorForecast
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.statistics.answer_layout import AnswerColumn
 from discreet.query.expressions import (

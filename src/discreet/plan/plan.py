@@ -67,9 +67,9 @@ from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import NoisyKeys, OptimalKeys
-    from discreet.plan.bounds_search.bounds_search import BoundsSearch, FoundBounds
+    from discreet.plan.bounds_search import BoundsSearch, FoundBounds
     from discreet.plan.expectation import Expectation
-    from discreet.plan.pricing.cell_strategy import CellStrategy
+    from discreet.plan.pricing.linear_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
     from discreet.plan.statistics.limit_choice import FoundLimits
@@ -249,9 +249,9 @@ class Plan(Explainable):
 
 
 def _words() -> ModuleType:
-    from discreet.plan import plan_branches  # noqa: PLC0415  rare
+    from discreet.plan import plan_words  # noqa: PLC0415  rare
 
-    return plan_branches
+    return plan_words
 
 
 _FORMAT: Final = 1

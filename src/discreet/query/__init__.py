@@ -11,8 +11,9 @@ from discreet.doors import open_door
 from discreet.query.canonical import canonical
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
+    from discreet.query.builder import Asked, Rows, subquery, table
     from discreet.query.expression_text import said
-    from discreet.query.expression_types import typed
+    from discreet.query.expression_types import columns, typed
     from discreet.query.expressions import (
         Aggregate,
         Call,
@@ -28,9 +29,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         transformed,
         walk,
     )
-    from discreet.query.group_builder import Asked
     from discreet.query.question import Clause, Question, aggregates
-    from discreet.query.relation_columns import columns
     from discreet.query.relations import (
         Aggregated,
         Distinct,
@@ -47,8 +46,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     )
     from discreet.query.source_text import Span, pointed, underlined
     from discreet.query.sql.parse import read, read_expression
-    from discreet.query.table_builder import Rows, subquery, table
     from discreet.query.types import Type
-
 
 __all__, __getattr__, __dir__ = open_door(__name__, __file__, also=("canonical",))

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, Self, final
 
+from discreet.query.functions import AGGREGATES, ANYWHERE, PLAIN, WINDOWS
 from discreet.query.node_checks import Node, check_function, scalar_of, wrong
-from discreet.query.signatures import AGGREGATES, ANYWHERE, PLAIN, WINDOWS
 from discreet.query.source_text import Span
 from discreet.query.types import Scalar, Type, type_of
 
@@ -100,7 +100,7 @@ class Literal(Leaf):
 @final
 @dataclass(frozen=True, slots=True)
 class Call(_Hashed):
-    """A function of :mod:`discreet.query.signatures`, or an operator, applied to arguments.
+    """A function of :mod:`discreet.query.functions`, or an operator, applied to arguments.
 
     >>> Call("+", (Column("a"), Literal(1)))
     Call(function='+', arguments=(Column(name='a', table=None), Literal(value=1)))

@@ -21,7 +21,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.errors import UnknownName, UnsupportedSQL, WrongKind
-from discreet.query.signatures import Function
+from discreet.query.functions import Function
 from discreet.query.source_text import Span, pointed
 
 if TYPE_CHECKING:  # expressions make these checks
@@ -133,7 +133,7 @@ _SCALARS: Final[dict[object, _Check]] = {
 def check_function(name: str, known: Mapping[str, Function], count: int, span: Span | None) -> None:
     """Refuse a function that is not known, or that takes another number of arguments.
 
-    >>> from discreet.query.signatures import ANYWHERE
+    >>> from discreet.query.functions import ANYWHERE
     >>> check_function("ABS", ANYWHERE, 1, None)
     """
     function = known.get(name)

@@ -26,8 +26,8 @@ from discreet.query.expressions import (
     check_expression,
     walk,
 )
+from discreet.query.functions import PLAIN, RELEASED
 from discreet.query.node_checks import wrong
-from discreet.query.signatures import PLAIN, RELEASED
 from discreet.query.source_text import CLAUSES, Span, inner_query_refused, unsupported
 
 _ROW: Final = (Column, Literal, Call, Case, Cast)

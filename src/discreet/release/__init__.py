@@ -15,5 +15,4 @@ if TYPE_CHECKING:  # each is loaded when first used, because a plan needs none o
     from discreet.release.odds import Odds, odds_of
     from discreet.release.release import Release
 
-
 __all__, __getattr__, __dir__ = open_door(__name__, __file__)

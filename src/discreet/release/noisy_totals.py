@@ -1,4 +1,4 @@
-"""What the mechanisms gave, and its confidence intervals: one by one, and together in a box.
+"""Noisy totals: what mechanisms gave, by group, and the intervals of sums of them.
 
 Trust: kernel.  No number without noise is ever stored here, and all else is computed from these
 totals and leaves.  Intervals are functions of what is released; none looks at the data.
@@ -42,15 +42,21 @@ Counts of a workload are sums of multiples of the same runs, and so not independ
 miss with an m-th of the chance.  With other totals among the m it is never too much: of those that
 are independent, j stay within theirs with the chance c**(j / m), and the others with
 1 - (m - j) (1 - c) / m, which is at least c**((m - j) / m), since c**t is convex in t.
+
+Definition.  Every answer of a strategy is a sum of exact multiples of noisy sums, so its error is
+that of a weighted sum of independent noises (key ``weighted-noise-reach``), and its interval is the
+value and ``half_width`` on both sides, cut off at zero.  Several groups, or columns, may have the
+same answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
@@ -59,23 +65,20 @@ from numpy.typing import NDArray
 from discreet import mechanisms
 from discreet.exact import float_down, float_up
 from discreet.plan.aggregates.estimator import Estimator
-from discreet.plan.pricing.cell_strategy import CellStrategy
 from discreet.plan.pricing.group_sensitivity import LeafChoice
+from discreet.plan.pricing.linear_strategy import CellStrategy, GroupStrategy, key_order
 from discreet.release.half_width import (
+    Additive,
     Terms,
     coordinate_confidence,
     half_width,
     selected_count_intervals,
 )
 from discreet.release.interval_arithmetic import Ends, added, multiplied
-from discreet.release.noise_tails import Additive
 from discreet.release.value_arrays import Floats, Rationals, weighted
 from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, EngineRequest, Total
 from discreet.requests.raw_totals import Integers, taken
-
-if TYPE_CHECKING:  # handed through
-    from discreet.release.group_sums import GroupSums
 
 __all__ = [
     "Chosen",
@@ -306,3 +309,60 @@ class Intervals:
                 return ends
             case _:
                 return self.noisy.totals[name].row_bounds
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupSums:
+    """The noisy sums of groups of a strategy, from which running counts are computed."""
+
+    strategy: GroupStrategy
+    mechanism: Additive
+    drawn: Integers
+
+    def frames(self, keys: Sequence[tuple[Any, ...]]) -> dict[str, FramedCounts]:
+        """Return what is computed, by its name, for groups with these keys."""
+        answers = [weights for _, weights in self.strategy.cells.answers]
+        bottom = math.lcm(*(weight.denominator for weights in answers for _, weight in weights))
+        drawn = self.drawn.tolist()
+        tops = np.empty(len(answers), object)
+        tops[:] = [sum(int(each * bottom) * drawn[at] for at, each in some) for some in answers]
+        noises = [
+            tuple(sorted(((abs(Fraction(each)), self.mechanism) for _, each in some), key=_first))
+            for some in answers
+        ]
+        places = np.empty(len(keys), np.int64)
+        places[key_order(keys)] = np.arange(len(keys))
+        return {
+            name: FramedCounts(Rationals(tops, bottom), noises, np.array(listed, np.int64)[places])
+            for name, listed in self.strategy.frames
+        }
+
+
+def _first(term: tuple[Fraction, Additive]) -> Fraction:
+    return term[0]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FramedCounts:
+    """Different sums of groups, the noises in them, and which of these sums every group has."""
+
+    exact: Rationals
+    noises: Sequence[Terms]
+    places: Integers
+
+    def values(self) -> Integers:
+        """Return the count of every group, rounded to a whole number."""
+        return self.exact.rounded()[self.places]
+
+    def ends(self, confidence: Fraction) -> Ends:
+        """Return between what the counts without noise lie; none is below zero."""
+        alike: dict[Terms, list[int]] = {}
+        for at in np.unique(self.places).tolist():
+            alike.setdefault(self.noises[at], []).append(at)
+        low, high = np.empty(len(self.noises)), np.empty(len(self.noises))
+        for terms, listed in alike.items():
+            some = Rationals(self.exact.tops[listed], self.exact.bottom)
+            low[listed], high[listed] = some.within(half_width(terms, confidence))
+        return np.maximum(low, 0.0)[self.places], np.maximum(high, 0.0)[self.places]

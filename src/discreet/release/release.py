@@ -17,10 +17,9 @@ from discreet.doors import Explainable, explain_room
 from discreet.errors import UnknownName, WrongKind
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.release.columns import columns_of
-from discreet.release.display import html_of, rich_table, text_of
+from discreet.release.display import bars, html_of, rich_table, text_of
 from discreet.release.frames import ReleasedColumn, columns_in, pandas_frame, polars_frame, table_of
 from discreet.release.odds import Odds, odds_of_plans
-from discreet.release.pictures import bars
 from discreet.release.serialization import decode_release, encode_release
 
 if TYPE_CHECKING:  # for annotations alone

@@ -25,9 +25,9 @@ from discreet import mechanisms
 from discreet.errors import WrongKind
 from discreet.query.types import Type
 from discreet.release.frames import ReleasedColumn
-from discreet.release.group_sums import GroupSums
 from discreet.release.noisy_totals import (
     Chosen,
+    GroupSums,
     Noisy,
     NoisyTotal,
     Run,

@@ -35,8 +35,8 @@ from typing import Final, final
 from discreet.arrays import int64_range
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
+from discreet.query.expression_types import check_bound, check_names
 from discreet.query.expressions import Expression
-from discreet.query.relation_columns import check_bound, check_names
 from discreet.query.relations import Relation
 from discreet.query.types import LARGEST, SMALLEST, Type
 from discreet.requests.cell_sums import CellSums

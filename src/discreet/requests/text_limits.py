@@ -6,7 +6,7 @@ tells of the row that was too long (see :mod:`discreet.plan.binding.fan_out`).
 Definition.  The *text work* of a question is the number of its calls that make a text, and of its
 outputs that hold a text which another output of the same step holds already.  It is at most
 ``MOST_TEXTS``; every text that is made has at most ``LONGEST`` bytes
-(:mod:`discreet.query.scalar_functions`). Where rows of private tables are held (in joins, unions,
+(:mod:`discreet.query.functions`). Where rows of private tables are held (in joins, unions,
 windows, DISTINCT and aggregations), texts of more than ``LONGEST_HELD`` / f code points are read
 as NULL, where f is the fan-out of the question.  So all rows that are made of one hold no more
 text of a column than one row may.
@@ -25,9 +25,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from discreet.query.expression_types import columns
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
+from discreet.query.functions import searches
 from discreet.query.node_checks import too_much
-from discreet.query.relation_columns import columns
 from discreet.query.relations import (
     Aggregated,
     Distinct,
@@ -40,7 +41,6 @@ from discreet.query.relations import (
     descend,
     expressions_in,
 )
-from discreet.query.scalar_functions import searches
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums
 from discreet.requests.distinct_sum import DistinctSum

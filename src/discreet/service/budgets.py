@@ -18,8 +18,7 @@ from discreet.ledger import Ledger
 from discreet.ledger.values import Account, checked_reason
 from discreet.service.opened_site import OpenedSite
 from discreet.service.roles import Caller, Permission
-from discreet.service.security_log import SecurityLog
-from discreet.service.state import StateStore
+from discreet.service.state import SecurityLog, StateStore
 from discreet.service.views import AccountView, RaiseView
 
 

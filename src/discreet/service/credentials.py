@@ -27,8 +27,7 @@ from discreet.errors import NotAllowed, OutOfRange
 from discreet.noise import SYSTEM
 from discreet.service.directory import Directory
 from discreet.service.roles import Caller, Permission
-from discreet.service.security_log import SecurityLog
-from discreet.service.state import StateStore
+from discreet.service.state import SecurityLog, StateStore
 
 _SECRET_BYTES: Final = 32
 

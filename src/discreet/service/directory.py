@@ -26,8 +26,8 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from discreet.errors import LedgerUnavailable, NotAllowed, OutOfRange, TryAgain
 from discreet.service.roles import Caller, check_grants, check_name
-from discreet.service.security_log import SecurityLog
 from discreet.service.site import Site
+from discreet.service.state import SecurityLog
 
 
 @final

@@ -26,9 +26,8 @@ from discreet.plan.policy.policy import Policy, read_policy
 from discreet.service.credentials import Logins, RateLimits, Tokens, new_secret
 from discreet.service.directory import Directory
 from discreet.service.roles import Caller, Permission, Role
-from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, Site
-from discreet.service.state import LOG_NAME, STATE_NAME, StateStore
+from discreet.service.state import LOG_NAME, STATE_NAME, SecurityLog, StateStore
 from discreet.service.witness_keeper import WitnessKeeper
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.pool import Pool

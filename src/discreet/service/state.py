@@ -9,17 +9,26 @@ transaction.  It is durable before its call returns, but for idempotency keys an
 questions: a power cut may forget the last of them.  No charge rests on these, since the key of a
 charge follows from its plan.  A full disk, and a file that was taken away under the server, are
 told as such: nothing is decided from a state that would be lost.
+
+The security log is a file of its own: each line says what happened (a word from this package),
+when, who, about whom, which dataset, the prefix of a token, and a detail (roles, scopes, a budget),
+and nothing else.  Neither questions nor answers nor texts of errors are written.  What changes who
+may do what is written down before it takes effect, so where the log cannot be written nothing
+changes.
+A file that was moved away, as programs that rotate logs do, is begun anew, and says so.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, final
 
@@ -268,3 +277,92 @@ def _unusable_error(path: Path, reason: str) -> LedgerUnavailable:
         why="the server keeps tokens and the trace of what they do in files there.",
         do="move away what lies there, or let this user write it; or name another state folder.",
     )
+
+
+@final
+class SecurityLog:
+    """A file of lines, opened for appending alone."""
+
+    __slots__ = ("_file", "_lock", "_path")
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, or make it."""
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._path = path
+        self._file = _opened(path)
+        self._lock = threading.Lock()
+
+    def write(  # noqa: PLR0913  the fields of a line
+        self,
+        event: str,
+        *,
+        by: str | None = None,
+        person: str | None = None,
+        dataset: str | None = None,
+        token: str | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Append one line, durably."""
+        given = {"by": by, "person": person, "dataset": dataset, "token": token, "detail": detail}
+        line = {
+            "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "event": event,
+            **{name: value for name, value in given.items() if value is not None},
+        }
+        with self._lock:
+            try:
+                if not self._is_there():
+                    moved, self._file = self._file, _opened(self._path)
+                    os.close(moved)
+                    self._append({"at": line["at"], "event": "log begun anew"})
+                self._append(line)
+            except OSError:
+                raise LedgerUnavailable(
+                    what="the security log cannot be written now.",
+                    why="its disk is full or fails, and nothing is done that leaves no trace.",
+                    do="tell the owner, who makes room; then send the same call again.",
+                ) from None
+
+    def _append(self, line: dict[str, str]) -> None:
+        """Write a whole line, or nothing of it."""
+        data = (json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n").encode("ascii")
+        before = os.fstat(self._file).st_size
+        try:
+            written = os.write(self._file, data)
+            while written < len(data):  # the next one says why
+                written += os.write(self._file, data[written:])
+            os.fsync(self._file)
+        except OSError:
+            os.ftruncate(self._file, before)
+            raise
+
+    def _is_there(self) -> bool:
+        """Say whether the file at the path is still the one that is open."""
+        held = os.fstat(self._file)
+        try:
+            found = self._path.stat()
+        except OSError:
+            return False
+        return (held.st_dev, held.st_ino) == (found.st_dev, found.st_ino)
+
+    def lines(self) -> Iterator[dict[str, str]]:
+        """Return all lines, the oldest first; one that a power cut has torn is named as such."""
+        with self._path.open(encoding="ascii", errors="replace") as file:
+            for line in file:
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    yield {"at": "", "event": "torn line"}
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+def _opened(path: Path) -> int:
+    """Open a file for appending; what a power cut has torn ends where it is."""
+    file = open_state_file(path, os.O_RDWR | os.O_APPEND)
+    size = os.fstat(file).st_size
+    if size and os.pread(file, 1, size - 1) != b"\n":
+        os.write(file, b"\n")
+    return file

@@ -22,7 +22,7 @@ from typing import Final, final
 from discreet.errors import DiscreetError, LedgerUnavailable
 from discreet.ledger import Ledger
 from discreet.ledger.witness import Anchor, WitnessFile
-from discreet.service.security_log import SecurityLog
+from discreet.service.state import SecurityLog
 
 _SECONDS: Final = 1.0
 _STOP_WAIT: Final = 15.0

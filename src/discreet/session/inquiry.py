@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, cast, final
 from discreet import query as queries
 from discreet.errors import DiscreetError, WrongKind
 from discreet.plan.plan import Plan
+from discreet.query.builder import Asked
 from discreet.query.expressions import Grouped
-from discreet.query.group_builder import Asked
 from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, descend
 from discreet.query.sql.parameters import ParameterValues, parameters_of

@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.errors import WrongKind
 from discreet.exact import decimal
-from discreet.plan.bounds_search.bounds_search import FALSE_ALARM
+from discreet.plan.bounds_search import FALSE_ALARM
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.requested_price import estimate
 from discreet.plan.statistics.limit_choice import (
+    CUT,
+    KEPT,
+    ROWS,
+    UNITS,
     BinnedSpread,
     FoundLimits,
     LimitsPrice,
     QuestionLimits,
     SharePrice,
     proposed,
-)
-from discreet.plan.statistics.limit_questions import (
-    CUT,
-    KEPT,
-    ROWS,
-    UNITS,
     share_question,
     spread_questions,
 )

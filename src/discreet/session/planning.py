@@ -34,9 +34,9 @@ from discreet.plan.binding.joins import conjuncts
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as plan_question
+from discreet.query.expression_types import columns
 from discreet.query.expressions import Call, Column
 from discreet.query.question import Question
-from discreet.query.relation_columns import columns
 from discreet.query.relations import Join, Relation, Scan, descend, folded
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, KeyValue
@@ -47,8 +47,8 @@ from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
     from discreet.ledger.ledger import Ledger
-    from discreet.plan.bounds_search.bounds_search import FoundBounds
-    from discreet.plan.bounds_search.second_stage import SecondStage
+    from discreet.plan.bounds_search import FoundBounds
+    from discreet.plan.steps import SecondStage
     from discreet.release.noisy_totals import Noisy
     from discreet.release.release import Release
     from discreet.session.answer_pipeline import Payable
@@ -382,7 +382,7 @@ class SessionPlanner:
 
     def second_stage(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
         """Plan the answer once bounds are found."""
-        from discreet.plan.bounds_search.second_stage import plan_second_stage  # noqa: PLC0415  rare
+        from discreet.plan.steps import plan_second_stage  # noqa: PLC0415  rare
 
         return plan_second_stage(
             plan, found, schema=self.schema, policy=self.policy, public_rows=self._public_rows

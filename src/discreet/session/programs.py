@@ -42,8 +42,8 @@ from discreet.plan.statistics.contribution_bounds import (
     ContributionBounds,
     contribution_bounds,
     one_row_of,
+    table_limits,
 )
-from discreet.plan.statistics.contribution_limits import table_limits
 from discreet.plan.steps import check_unit
 from discreet.query.canonical import canonical
 from discreet.query.expressions import Column, Expression

@@ -29,7 +29,7 @@ from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.requested_price import check_allowed
-from discreet.plan.statistics.contribution_limits import ceilings_of
+from discreet.plan.statistics.contribution_bounds import ceilings_of
 from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.question import Question
 from discreet.release.release import Release
@@ -63,7 +63,7 @@ from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question needs none of it
     from discreet.ledger.values import Receipt, StoredAnswer
-    from discreet.plan.bounds_search.bounds_search import FoundBounds
+    from discreet.plan.bounds_search import FoundBounds
     from discreet.plan.plan import BudgetPreview
 
 

@@ -20,11 +20,10 @@ from discreet.engines.hash_order import HashOrder
 from discreet.errors import WrongKind
 from discreet.ledger.entries import canonical
 from discreet.noise import Entropy
-from discreet.plan.bounds_search.bounds_search import FoundBounds
-from discreet.plan.bounds_search.second_stage import SecondStage
+from discreet.plan.bounds_search import FoundBounds
 from discreet.plan.plan import Plan
-from discreet.release.answer import answer
-from discreet.release.noisy_thresholds import private_bounds
+from discreet.plan.steps import SecondStage
+from discreet.release.answer import answer, private_bounds
 from discreet.release.release import Release
 from discreet.session.answer_pipeline import finish_with_noise
 

@@ -31,7 +31,7 @@ from discreet.accounting import Leaf
 from discreet.errors import OverBudget
 from discreet.mechanisms import Exponential, Gaussian, Laplace
 from discreet.noise import Entropy
-from discreet.plan.pricing.loss_sums import epsilon_sum, rho_sum
+from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.synthetic.dual_query.conjunctions import Conjunctions, count_conjunctions
 from discreet.synthetic.dual_query.oracle import Oracle
 from discreet.synthetic.dual_query.settings import DualQuerySettings, play

@@ -28,10 +28,10 @@ from discreet.plan.pricing.requested_price import (
     read_requested_price,
 )
 from discreet.plan.statistics.limit_choice import QuestionLimits
+from discreet.query.builder import Rows
 from discreet.query.expressions import Aggregate, Column
 from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, folded
-from discreet.query.table_builder import Rows
 from discreet.query.types import Type
 from discreet.requests.table_schema import TableFacts
 from discreet.session.programs import ProgramRows

@@ -29,7 +29,7 @@ from discreet.errors import WrongKind
 from discreet.exact import decimal, whole
 from discreet.loss import ZeroConcentrated
 from discreet.notebook import Shown
-from discreet.plan.plan_text import shown_price
+from discreet.plan.plan_words import shown_price
 from discreet.release.display import plain
 from discreet.release.frames import pandas_frame, polars_frame
 from discreet.release.odds import Odds, odds_of

@@ -15,11 +15,12 @@ from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import BudgetPreview
-from discreet.plan.plan_text import Branch, html_of, plan_text, shown_price
+from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.synthetic.constraints import Constraint
 from discreet.synthetic.domain import Domain, NumberBins
+from discreet.synthetic.methods.aim import memory_bytes
 from discreet.synthetic.program import SyntheticDraw
 from discreet.synthetic.report.error_report import error_curve
 from discreet.units import PrivacyUnit
@@ -174,6 +175,9 @@ class SynthesisPlan(Explainable):
             closure = self.workload.closure(coded)
             cells = sum(coded.size(marginal) for marginal, _ in closure)
             yield Branch(f"compares {len(closure)} marginals of {cells} cells again and again")
+            marginals = (marginal for marginal, _ in closure)
+            most = memory_bytes(coded, marginals, int(self.method.document["max_cells"]))
+            yield Branch(f"takes at most {most / (1 << 20):,.0f} MiB of memory for its model")
             if self.seconds >= _SHOWN_SECONDS:
                 yield Branch(f"may keep one core busy for up to {self.seconds / 60:,.0f} minutes")
 

@@ -24,7 +24,7 @@ from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import Plan
-from discreet.plan.policy.about import About
+from discreet.plan.policy.policy import About
 from discreet.service.ways_out import amounts_of_plan
 
 THRESHOLD: Final = Fraction(1, 10)

@@ -17,7 +17,7 @@ from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Gaussian
 from discreet.plan.plan import Plan
-from discreet.plan.plan_text import brief_price
+from discreet.plan.plan_words import brief_price
 from discreet.plan.pricing.group_sensitivity import Noise
 from discreet.service.ways_out import WaysOut, ways_out, within_policy
 from discreet.web.desk import DatasetFacts, Desk, Visitor, form_of

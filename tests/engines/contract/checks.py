@@ -10,9 +10,8 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import EngineFailed, UnknownName, WrongType
-from discreet.query.expression_types import ColumnTypes, typed
+from discreet.query.expression_types import ColumnTypes, columns, typed
 from discreet.query.expressions import Column
-from discreet.query.relation_columns import columns
 from discreet.query.relations import Scan
 from discreet.query.types import Type
 from discreet.requests.distinct_sum import DistinctSum

@@ -30,7 +30,7 @@ def model_of(sizes, marginals, seed=1):
     ],
 )
 def test_a_marginal_is_that_of_the_product_of_all_cliques(monkeypatch, marginals, at_once):
-    monkeypatch.setattr(tree_model, "_AT_ONCE", at_once)
+    monkeypatch.setattr(tree_model, "AT_ONCE", at_once)
     model, potentials = model_of((2, 3, 2, 3, 2, 2), marginals)
     law = np.ones(model.domain.sizes)
     for clique, potential in zip(model.tree.cliques, potentials, strict=True):
@@ -56,4 +56,4 @@ def test_far_columns_of_a_wide_tree_take_bounded_memory():
         tracemalloc.stop()
     assert found.shape == (64, 64)
     assert found.sum() == pytest.approx(1)
-    assert peak < 6 * 8 * tree_model._AT_ONCE
+    assert peak < 6 * 8 * tree_model.AT_ONCE

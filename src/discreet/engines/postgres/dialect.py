@@ -35,7 +35,6 @@ FORMS: Final[dict[str, Type]] = {
 
 UUID_TEXT: Final = "uuid text"
 """Strings that are UUIDs by declaration: each is read in its one usual form, or NULL."""
-_UUID: Final = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 _LONGEST: Final = 2**24
 _INFINITE: Final = f"{2**1024 - 2**970}"
 """The smallest number whose nearest float is infinite."""
@@ -119,6 +118,7 @@ class PostgresDialect(Dialect):
         f" CAST(CASE WHEN :x ~ '{_NUMBER}' THEN :x END AS DECIMAL) AS n) AS d)",
         "TEXT to DATE": _read(_DAY, "DATE"),
         "TEXT to TIMESTAMP": _read(f"{_DAY}{_TIME}", "TIMESTAMP"),
+        "matches": ":x ~ :form",
         "bytes": "CAST(OCTET_LENGTH(:x) AS BIGINT)",
         "translate": "TRANSLATE(:x, :y, :z)",
         "LENGTH": "CAST(CHAR_LENGTH(:x) AS BIGINT)",
@@ -139,6 +139,7 @@ class PostgresDialect(Dialect):
         "DATE_ADD": ":x + :y",
         "micros": "CAST(EXTRACT(EPOCH FROM :x) * 1000000 AS BIGINT)",
         "hash": "HASHTEXTEXTENDED(:x, :y)",
+        "hash INTEGER": "HASHINT8EXTENDED(COALESCE(:x, 0), :y)",
         "hex number": "CAST(CAST('x' || SUBSTR(:x, 1, 15) AS BIT(60)) AS BIGINT)",
         "wide": "CAST(:x AS DECIMAL)",
         "sum": "SUM(:x)",
@@ -176,9 +177,8 @@ class PostgresDialect(Dialect):
             case "numeric":
                 value = sql(_nearest(":x"), self.name, x=node)
             case "uuid text":
-                own = 'CASE WHEN LOWER(:x) ~ :form THEN LOWER(:x) COLLATE "C" END'
-                text = sql("CAST(:x AS TEXT)", x=node)
-                value = sql(own, self.name, x=text, form=_UUID)
+                text = sql('CAST(:x AS TEXT) COLLATE "C"', self.name, x=node)
+                value = self.uuid(text)
             case "uuid" | "enum":
                 value = sql(f'TEXTIN({form}_OUT(:x)) COLLATE "C"', self.name, x=node)
             case "date" | "timestamp":

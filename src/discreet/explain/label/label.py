@@ -34,7 +34,7 @@ from discreet.explain.pictures.icon_arrays import icon_arrays
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.notebook import Shown
-from discreet.plan.policy.about import About
+from discreet.plan.policy.policy import About
 from discreet.release import Release
 from discreet.session import Session
 

@@ -20,7 +20,7 @@ from discreet.explain.label.label import (
 )
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
-from discreet.plan.policy.about import ABOUT_KEYS, About, read_about
+from discreet.plan.policy.policy import ABOUT_KEYS, About, read_about
 
 _SOFTWARE: Final = re.compile(r"discreet [0-9]+(\.[0-9a-z]+)*", re.ASCII)
 

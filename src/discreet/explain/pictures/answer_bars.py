@@ -12,8 +12,8 @@ from typing import Final
 from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.errors import UnknownName
 from discreet.release import Release
+from discreet.release.display import group_labels, keys_and_measures
 from discreet.release.frames import ReleasedColumn
-from discreet.release.pictures import group_labels, keys_and_measures
 
 _MOST: Final = 24
 _LONGEST: Final = 10

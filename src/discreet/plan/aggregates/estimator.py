@@ -35,7 +35,7 @@ from discreet import mechanisms
 from discreet.errors import TooLarge
 from discreet.exact import float_up
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.forecast.noise_quantiles import noise_half_width, repeated_half_width
+from discreet.plan.noise_quantiles import noise_half_width, repeated_half_width
 from discreet.plan.pricing.group_sensitivity import Noise, ReleaseInput, Releases
 from discreet.plan.pricing.release_parts import LeafPart
 from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair

@@ -32,8 +32,7 @@ from discreet.requests.engine_request import Measure
 
 if TYPE_CHECKING:  # made by a later step
     from discreet.plan.workload.group_windows import RunningCounts
-    from discreet.plan.workload.strategies import CountWorkload
-    from discreet.plan.workload.sum_strategies import SumWorkload
+    from discreet.plan.workload.strategies import CountWorkload, SumWorkload
 
 AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
     "COUNT": measure_count,

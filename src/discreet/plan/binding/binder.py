@@ -1,15 +1,19 @@
-"""Binding a question to a schema: names, types, and whose rows every relation holds.
+"""Relations bound to the schema, from the tables up: names, units, facts and scope.
 
 Trust: kernel.
+
+Theorem (key ``unit-local``, for unions).  The rows of all parts, put below each other, are again
+the union over units of what each unit's rows give.
+Where each row is a unit, a row could come back from several parts, so that unions are refused.
 
 Theorem (key ``unit-local``).  Every private relation that is built here is the union over units of
 what is computed from the rows of that unit and from public tables alone.
 Proof, by induction over the relation.  The rows of a private table each belong to the unit that
 their columns name, or that the row they are linked to names.  A filter or a projection looks at one
 row.  An aggregation, a DISTINCT or a window that keeps the unit among its keys looks at the rows of
-one unit, and so does the bound below windows (:mod:`discreet.plan.binding.bounded_units`).  Where a
+one unit, and so does the bound below windows (:mod:`discreet.plan.binding.fan_out`).  Where a
 key of an aggregation, or a column of a DISTINCT, leads to the unit
-(:mod:`discreet.plan.binding.join_keys`), the unit is made a key as well: that changes no group if
+(:mod:`discreet.plan.binding.joins`), the unit is made a key as well: that changes no group if
 promises are kept, and keeps units apart if they are not.  Joins, semi joins and unions are treated
 in :mod:`discreet.plan.binding.joins` and its neighbors.
 Rows whose unit is NULL belong to nobody; they stay by themselves and are dropped in the end.
@@ -20,16 +24,16 @@ most one public row are allowed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import assert_never, final
 
+from discreet.accounting import Box
 from discreet.errors import UnknownName, UnsupportedSQL
-from discreet.plan.binding.bounded_units import bounded_units
-from discreet.plan.binding.fan_out import FanOut
-from discreet.plan.binding.join_keys import leads_to_a_unit, name_in_question
+from discreet.plan.binding.fan_out import FanOut, bounded_units
 from discreet.plan.binding.join_order import has_cross_join, join_all, join_leaves
-from discreet.plan.binding.joins import bind_join, linked
+from discreet.plan.binding.joins import bind_join, leads_to_a_unit, linked, name_in_question
 from discreet.plan.binding.names import (
     BoundRelation,
     Field,
@@ -40,12 +44,11 @@ from discreet.plan.binding.names import (
     not_per_unit,
     starred,
 )
-from discreet.plan.binding.scalar_subqueries import bind_value
 from discreet.plan.binding.scope import scope_name
-from discreet.plan.binding.semi_joins import bind_semi_join
+from discreet.plan.binding.subqueries import bind_semi_join, bind_value
 from discreet.plan.binding.truth_sets import narrowed, scope_box
-from discreet.plan.binding.unions import bind_union
 from discreet.plan.binding.value_facts import ColumnSource, Facts, facts_of, total_facts
+from discreet.query.expression_types import columns as columns_of
 from discreet.query.expressions import Column, Expression, Star, Window, walk
 from discreet.query.relations import (
     Aggregated,
@@ -66,6 +69,94 @@ from discreet.query.relations import (
 )
 from discreet.query.source_text import pointed
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
+
+
+def bind_union(node: UnionAll, parts: Sequence[BoundRelation], fresh: FreshNames) -> BoundRelation:
+    """Put bound relations below each other, or refuse to."""
+    if len({part.public for part in parts}) > 1:
+        raise not_per_unit(
+            node.span,
+            what="this UNION ALL mixes private rows and public ones.",
+            do="ask about the private table, and add what is public to the answer.",
+        )
+    if not all(part.unit is None or part.unit for part in parts):
+        raise not_per_unit(
+            node.span,
+            what="this UNION ALL may count a row several times.",
+            do="ask one question for each part; here each row is protected by itself.",
+        )
+    aligned = [_aligned(part, fresh) for part in parts]
+    relation = UnionAll(tuple(part.relation for part in aligned), span=node.span)
+    columns_of(relation)  # refuses parts of different types
+    first = aligned[0]
+    columns = [fresh(field.column) for field in first.fields]
+    rows = zip(columns, *(part.fields for part in aligned), strict=True)
+    fields = tuple(
+        replace(same[0], column=column, table=None, facts=_common([field.facts for field in same]))
+        for column, *same in rows
+    )
+    names = dict(zip((field.column for field in first.fields), columns, strict=True))
+    outputs = tuple((names[field.column], Column(field.column)) for field in first.fields)
+    unit = None if first.unit is None else tuple(names[name] for name in first.unit)
+    same = all(part.scope == first.scope for part in aligned)
+    return BoundRelation(
+        relation=Project(relation, outputs),
+        fields=fields,
+        unit=unit,
+        scope=first.scope if same else Box.everything(),
+        fan_out=sum(part.fan_out for part in aligned),
+    )
+
+
+def _aligned(part: BoundRelation, fresh: FreshNames) -> BoundRelation:
+    """Put the visible columns first, and then the unit, in all parts alike.
+
+    The unit stands under a name that no other column has: those of visible ones are chosen by
+    whoever asks.
+    """
+    visible = part.visible
+    hidden = [
+        Field(column=field.column, name=None, facts=field.facts)
+        for name in part.unit or ()
+        for field in part.fields
+        if field.column == name
+    ]
+    copies = [fresh(f"{field.column} (unit)") for field in hidden]
+    outputs = (
+        *((field.column, Column(field.column)) for field in visible),
+        *((copy, Column(field.column)) for copy, field in zip(copies, hidden, strict=True)),
+    )
+    fields = (
+        *visible,
+        *(replace(field, column=copy) for copy, field in zip(copies, hidden, strict=True)),
+    )
+    unit = None if part.unit is None else tuple(copies)
+    return BoundRelation(
+        relation=Project(part.relation, outputs),
+        fields=fields,
+        unit=unit,
+        scope=part.scope,
+        fan_out=part.fan_out,
+    )
+
+
+def _common(facts: Sequence[Facts]) -> Facts:
+    """Return what holds of a value of any part."""
+    first = facts[0]
+    lows, highs = [part.low for part in facts], [part.high for part in facts]
+    bounded = None not in lows and None not in highs
+    same = all(part.source == first.source and part.constant for part in facts)
+    return Facts(
+        type=first.type,
+        low=min(low for low in lows if low is not None) if bounded else None,
+        high=max(high for high in highs if high is not None) if bounded else None,
+        categories=first.categories
+        if all(part.categories == first.categories for part in facts)
+        else None,
+        nullable=any(part.nullable for part in facts),
+        constant=same and first.source is not None,
+        source=first.source if same else None,
+    )
 
 
 @final

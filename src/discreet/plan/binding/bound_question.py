@@ -1,6 +1,22 @@
-"""A question with all its names bound: its rows, its keys, the groups listed, its aggregates.
+"""A question bound to the schema: its rows, keys, aggregates and public groups.
 
-Trust: kernel.
+Trust: kernel.  Nothing that comes from a private table may pass through here.
+
+Theorem.  A left or right join with USING (c) is that with ON a.c = b.c, where the bare name c means
+the column of the side whose unmatched rows are kept.
+Proof.  The shared column is the first of the two that is not NULL.  In a pair that meets both are
+equal, and in an unmatched row that of the other side is NULL.  If the columns are of different
+types, equal values may look different; so this is done only for a list of groups, whose columns are
+what the answer shows.
+
+Definition.  The question is turned into one whose groups are the rows of its exact answer, and that
+has no aggregates: each aggregate is a column of the relation, and a key.  Options of the
+differential privacy clause have no effect.
+Theorem (key ``public-listing``).  Its groups are listed by the reader of public tables, which
+refuses every other table, and nothing is measured in them; so an answer is the same whatever
+private tables hold.
+A value of public tables that groups are compared with is read before the question is planned, and
+written into it: it is a number of the question, as if the asker had written it.
 
 Definition.  Where a question joins private rows with SELECT DISTINCT of a public table, keeps the
 rows of the latter that nobody matches, groups by columns of the public side, and the join compares
@@ -16,43 +32,242 @@ is released, and costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self, final
 
-from discreet.errors import UnsupportedSQL
+from discreet.errors import NotPerUnit, UnsupportedSQL
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
 from discreet.plan.binding.joins import conjuncts, equalities
-from discreet.plan.binding.key_images import is_whole
-from discreet.plan.binding.listed_using import KEPT, is_list, with_names_on
 from discreet.plan.binding.names import BoundRelation, checked, condition
-from discreet.plan.binding.public_keys import GroupKey, fine_keys, public_values
-from discreet.plan.binding.public_questions import (
-    exact_question,
-    listed_rows,
-    refuse_people,
-    with_values,
-)
+from discreet.plan.binding.public_keys import GroupKey, fine_keys, is_whole, public_values
 from discreet.plan.binding.scope import enforce_scope
+from discreet.plan.binding.subqueries import private_value
 from discreet.plan.binding.truth_sets import truth_sets, unmet_conditions
 from discreet.plan.binding.value_facts import facts_of
-from discreet.query.expressions import Aggregate, Cast, Column, Expression
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Cast,
+    Column,
+    Expression,
+    Grouped,
+    InnerQuery,
+    Literal,
+    transformed,
+)
+from discreet.query.functions import PLAIN
 from discreet.query.question import Question, aggregates
 from discreet.query.relations import (
+    Aggregated,
     Distinct,
     Filter,
     Join,
+    Named,
     Project,
     Relation,
     SemiJoin,
     Table,
+    descend,
+    folded,
 )
-from discreet.query.source_text import pointed
+from discreet.query.source_text import Span, pointed, rows_refused
 from discreet.query.types import Type
 from discreet.requests.engine_request import KeyColumn, KeyValue
 from discreet.requests.table_schema import Schema, key_literal
 from discreet.requests.text_limits import with_short_texts
+
+KEPT: Final = {"left": 0, "right": 1}
+"""Which side of a join keeps its unmatched rows."""
+_ALIAS: Final = "listed groups"
+
+
+def is_list(side: Relation) -> bool:
+    """Whether a side of a join is a SELECT DISTINCT, perhaps under an alias.
+
+    >>> is_list(Named(Distinct(Table("wards")), "w"))
+    True
+    """
+    while isinstance(side, Named):
+        side = side.child
+    return isinstance(side, Distinct)
+
+
+def with_names_on(question: Question) -> Question:
+    """Return a question whose list of groups is joined with ON, if it was joined with USING.
+
+    >>> from discreet.query.sql.parse import read
+    >>> asked = read("SELECT ward, COUNT(*) AS n FROM visits RIGHT JOIN "
+    ...              "(SELECT DISTINCT ward FROM wards) AS w USING (ward) GROUP BY ward")
+    >>> with_names_on(asked).keys
+    (('ward', Column(name='ward', table='w')),)
+    """
+    relation, above = question.relation, []
+    while isinstance(relation, Filter):
+        above.append(relation)
+        relation = relation.child
+    if not isinstance(relation, Join) or not relation.using or relation.kind not in KEPT:
+        return question
+    kept = relation.children()[KEPT[relation.kind]]
+    sides = [_under_name(side) for side in relation.children()]
+    names = [_name(side) for side in sides]
+    if not is_list(kept) or None in names:
+        return question
+    shown = names[KEPT[relation.kind]]
+    shared = {folded(name) for name in relation.using}
+
+    def qualified(expression: Expression) -> Expression:
+        return transformed(
+            expression,
+            lambda node: (
+                replace(node, table=shown)
+                if isinstance(node, Column) and node.table is None and folded(node.name) in shared
+                else None
+            ),
+        )
+
+    equal = tuple(
+        Call("=", (Column(name, names[0]), Column(name, names[1])), span=relation.span)
+        for name in relation.using
+    )
+    on = equal[0] if len(equal) == 1 else Call("AND", equal, span=relation.span)
+    joined: Relation = replace(relation, left=sides[0], right=sides[1], on=on, using=())
+    for each in reversed(above):
+        joined = replace(each, child=joined, predicate=qualified(each.predicate))
+    return replace(
+        question,
+        relation=joined,
+        keys=tuple((name, qualified(value)) for name, value in question.keys),
+        outputs=tuple((name, qualified(value)) for name, value in question.outputs),
+        having=None if question.having is None else qualified(question.having),
+        order=tuple(
+            replace(item, expression=qualified(item.expression)) for item in question.order
+        ),
+    )
+
+
+def _under_name(side: Relation) -> Relation:
+    return side if isinstance(side, Named | Table | Join) else Named(side, _ALIAS)
+
+
+def _name(side: Relation) -> str | None:
+    """Return the name by which the columns of a side are called."""
+    match side:
+        case Named(alias=alias):
+            return alias
+        case Table(name=name):
+            return name.rpartition(".")[2]
+        case _:
+            return None
+
+
+MOST_ROWS: Final = 10_000
+"""So many rows an answer about public tables may have: all of them are listed by its plan."""
+
+
+def exact_question(question: Question) -> Question:
+    """Return a question whose keys are those of another one, and its aggregates after them.
+
+    >>> from discreet.query.sql.parse import read
+    >>> asked = exact_question(read("SELECT AVG(beds) AS beds FROM wards"))
+    >>> [name for name, _ in asked.keys], asked.outputs[0][1].function
+    (['total_1', 'total_2'], '/')
+    """
+    first = len(question.keys)
+    totals: dict[Aggregate, Grouped] = {}
+
+    def column(total: Aggregate) -> Grouped:
+        return totals.setdefault(total, Grouped(first + len(totals), span=total.span))
+
+    def exact(node: Expression) -> Expression | None:
+        if not isinstance(node, Aggregate):
+            return None
+        if any(part is not None for part in (node.bounds_per_group, node.bounds_per_row)):
+            raise _refused("bounds are given for a public table.", node.span, "leave them out.")
+        plain = replace(node, epsilon=None)
+        if node.function == "AVG":
+            return Call("/", tuple(column(replace(plain, function=part)) for part in _MEAN))
+        if node.function not in PLAIN:
+            what = f"{node.function} is asked of public tables alone."
+            raise _refused(what, node.span, f"use {', '.join(PLAIN)} or AVG, or read the table.")
+        return column(plain)
+
+    outputs = tuple((name, transformed(value, exact)) for name, value in question.outputs)
+    having = None if question.having is None else transformed(question.having, exact)
+    order = tuple(
+        replace(item, expression=transformed(item.expression, exact)) for item in question.order
+    )
+    keys = [(f"key_{place}", value) for place, (_, value) in enumerate(question.keys, start=1)]
+    named = [(f"total_{place}", total) for place, total in enumerate(totals, start=1)]
+    columns = tuple((name, Column(name)) for name, _ in (*keys, *named))
+    relation = Aggregated(question.relation, tuple(keys), tuple(named), span=question.span)
+    return replace(
+        question,
+        relation=relation,
+        keys=columns,
+        outputs=outputs,
+        having=having,
+        order=order,
+        clause=None,
+    )
+
+
+def refuse_people(question: Question, schema: Schema) -> None:
+    """Refuse single rows of a table of people."""
+    for relation in (question.relation, *question.values):
+        named = (node.name for node in descend(relation) if isinstance(node, Table))
+        for table in map(schema.at_path, named):
+            if table is not None and not table.public:
+                raise rows_refused(question.span)
+
+
+_MEAN: Final = ("SUM", "COUNT")
+
+
+def listed_rows(
+    question: Question, rows: BoundRelation, public_rows: PublicRows
+) -> tuple[tuple[KeyValue, ...], ...]:
+    """Read the rows of a public relation, unless they are too many."""
+    columns = tuple((field.column, Column(field.column)) for field in rows.visible)
+    listed = tuple(public_rows(Distinct(Project(rows.relation, columns))))
+    if len(listed) > MOST_ROWS:
+        raise _refused(
+            f"this has more than {MOST_ROWS} rows, all from public tables.",
+            question.span,
+            "read the tables themselves.",
+        )
+    return listed
+
+
+def _refused(what: str, span: Span | None, do: str) -> UnsupportedSQL:
+    why = "what is public needs no noise and no budget, and is answered as it is."
+    return UnsupportedSQL(what=pointed(what, span), why=why, do=do)
+
+
+def with_values(
+    question: Question, bind: Callable[[Relation], BoundRelation], public_rows: PublicRows
+) -> Question:
+    """Return a question with numbers in place of its subqueries, which read public tables alone."""
+    numbers: dict[int, Literal] = {}
+
+    def number(node: Expression) -> Expression | None:
+        if not isinstance(node, InnerQuery):
+            return None
+        if node.at not in numbers:
+            try:
+                bound = bind(question.values[node.at])
+            except NotPerUnit:
+                raise private_value(node.span) from None
+            if not bound.public:
+                raise private_value(node.span)
+            ((value,),) = public_rows(bound.relation)
+            numbers[node.at] = replace(key_literal(value), span=node.span)
+        return numbers[node.at]
+
+    having = None if question.having is None else transformed(question.having, number)
+    return replace(question, having=having, values=())
+
 
 _MOST_LISTED: Final = 10_000
 _PRESERVED: Final = {"left": 0, "right": 1}

@@ -36,8 +36,8 @@ from discreet.query.expressions import (
     Star,
     transformed,
 )
+from discreet.query.functions import TEXT_CASTS
 from discreet.query.relations import VALUES, Relation, folded
-from discreet.query.scalar_functions import TEXT_CASTS
 from discreet.query.source_text import Span, meant_as_text, pointed
 from discreet.query.types import Type
 

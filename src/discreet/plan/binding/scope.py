@@ -10,7 +10,7 @@ answer must not depend on it.
 Definition.  A condition of a box *guards* a scan if the scan reads a private table in which the
 column of the condition names the unit, or is promised to be the same in all rows of a unit, or any
 column where each row is a unit.  A guarded scan is followed by a filter that is printed from the
-set of values of the condition (:mod:`discreet.plan.binding.value_sets`), whatever the question
+set of values of the condition (:mod:`discreet.plan.binding.truth_sets`), whatever the question
 itself says. A relation is guarded if each of its rows descends from a row of a guarded scan: a
 projection, a filter, a DISTINCT and an aggregation with keys if what is below is guarded, an inner
 join if one side is, an outer join if the side that it keeps is, a full join and a union if all
@@ -38,7 +38,7 @@ from discreet.accounting.box import Link, LinkStop, ScopeColumn, UnitColumn
 from discreet.accounting.values import Values, is_not_null
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.names import BoundRelation
-from discreet.plan.binding.value_sets import membership
+from discreet.plan.binding.truth_sets import membership
 from discreet.query.expressions import Call, Expression, Literal
 from discreet.query.relations import (
     Aggregated,

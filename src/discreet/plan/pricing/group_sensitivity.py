@@ -63,8 +63,7 @@ from discreet.units import Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
-    from discreet.plan.pricing.cell_strategy import CellStrategy
-    from discreet.plan.pricing.group_strategy import GroupStrategy
+    from discreet.plan.pricing.linear_strategy import CellStrategy, GroupStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 
 _CORNERS: Final = 1 << 14

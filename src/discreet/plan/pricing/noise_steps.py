@@ -1,6 +1,25 @@
-"""The steps that fix the noise: which parts are released, then by a price or by errors.
+"""Noise: which parts are released, by which law, and then by a price or by errors.
 
 Trust: kernel.
+
+Definition.  A column is what an aggregate adds up of noises: for each part of the release a factor,
+in the units of the answer.  Both laws divide the price by ``split-shares``, and the law is
+the one with the smaller product of the errors of all columns: so no unit of measurement matters,
+and of one column it is the error itself.  How small the groups are that are shown matters only
+where there is no column at all: errors come first.
+
+    Gaussian noises add up to one whose variance is the sum of theirs
+    Laplace noises of scales a, b, ... exceed x with the chance of ``laplace-sum``
+    a choice of a leaf misses the best score by the scale times ln(leaves / miss), about
+
+Theorem (key ``laplace-sum``).  Let X be a sum of independent continuous Laplace noises of different
+scales a_1, ..., a_k.  Then P[|X| > x] is the sum of w_i exp(-x / a_i), where w_i is the product of
+a_i**2 / (a_i**2 - a_j**2) over all other j.
+Proof.  The characteristic function of X is the product of 1 / (1 + a_i**2 t**2), which as a
+fraction in t**2 is the sum of w_i / (1 + a_i**2 t**2): X is a mixture, with weights of either sign.
+Scales that are equal are moved apart by less than one part in a thousand, and scales below one part
+in 10**100 of the largest are left out: weights are squares of scales over the largest, which then
+neither overflow nor vanish, whatever the unit of measurement.
 
 Where groups are chosen privately by a noisy count that the answer needs in any case
 (:mod:`discreet.plan.statistics.partition_selection`), it is released once.
@@ -8,15 +27,19 @@ Where groups are chosen privately by a noisy count that the answer needs in any 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
-from discreet.plan.draft import Draft, required
-from discreet.plan.forecast.error_targets import ErrorTargets
+from discreet.plan.binding.bound_question import BoundQuestion
+from discreet.plan.error_forecast import ErrorTargets
 from discreet.plan.pricing.calibration import (
+    KEYS_PART,
     Calibrated,
     Price,
     by_epsilon,
@@ -24,8 +47,8 @@ from discreet.plan.pricing.calibration import (
     by_rho,
     counted_in_epsilon,
     counted_in_rho,
+    gaussian_rho,
 )
-from discreet.plan.pricing.choose_noise import choose_noise
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity, ReleaseInput
 from discreet.plan.pricing.quantile_tree import QuantileLevels
 from discreet.plan.pricing.release_parts import (
@@ -35,17 +58,21 @@ from discreet.plan.pricing.release_parts import (
     LEVELS,
     OPTIMAL,
     SMALLEST,
+    LeafPart,
     NoisyTotals,
     Part,
     PartitionSelection,
+    UnpricedRelease,
+    price_shares,
+    shorter_tail,
 )
-from discreet.plan.pricing.requested_price import RequestedPrice, check_price
-from discreet.plan.pricing.unpriced_release import UnpricedRelease
+from discreet.plan.pricing.requested_price import RequestedPrice
+from discreet.plan.setting import Setting
+from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
 from discreet.plan.workload.group_windows import RunningPart
-from discreet.plan.workload.strategies import CountWorkload, WorkloadPart
-from discreet.plan.workload.sum_strategies import SumWorkload
+from discreet.plan.workload.strategies import CountWorkload, SumWorkload, WorkloadPart
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
 from discreet.requests.cell_sums import CellSums
@@ -53,9 +80,140 @@ from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
 from discreet.units import Relation
 
-if TYPE_CHECKING:  # made by an earlier step
+if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.aggregates.estimator import Estimator
     from discreet.plan.aggregates.measured import MeasuredAggregates
+
+
+_LARGEST: Final = 10**4
+_APART: Final = 1e-3
+_SLIGHT: Final = 1e-100
+_TURNS: Final = 60
+
+
+def choose_noise(
+    sketch: UnpricedRelease, epsilon: Fraction, delta: Fraction, confidence: Fraction
+) -> str:
+    """Return the law that promises the smaller errors at a price, by formula.
+
+    >>> from discreet.plan.pricing.group_sensitivity import GroupSensitivity
+    >>> from discreet.units import person
+    >>> def law(groups):
+    ...     far = GroupSensitivity(low=0, high=5, groups=groups, available=None)
+    ...     sketch = UnpricedRelease(parts=(NoisyTotals(measure="count", distances=far),),
+    ...     weights=(1,),
+    ...                     fixed=(None,), unit=person("patient"),
+    ...                     columns=(((0, Fraction(1)),),))
+    ...     return choose_noise(sketch, Fraction(1), Fraction(1, 10**6), Fraction(19, 20))
+    >>> law(1), law(50)
+    ('LAPLACE', 'GAUSSIAN')
+    """
+    if epsilon > _LARGEST or not sketch.parts:
+        return LAPLACE
+    apart = Fraction(0) if sketch.keys is None else delta * KEYS_PART
+    rho = gaussian_rho(epsilon, delta - apart)
+    epsilons, rhos = price_shares(sketch.weights, epsilon), price_shares(sketch.weights, rho)
+    relation, miss = sketch.unit.relation, float(1 - confidence)
+    if not sketch.columns:
+        return _by_keys(sketch, float(epsilon), float(rho), delta)
+    better = 0.0
+    errors: dict[int, tuple[float, float]] = {}  # a thousand quantiles are one part
+    for column in sketch.columns:
+        pure, concentrated = [], []
+        for place, factor in column:
+            if place not in errors:
+                part = sketch.parts[place]
+                errors[place] = (
+                    _laplace(part, relation, float(epsilons[place]), miss),
+                    _gaussian(part, relation, float(rhos[place]), miss),
+                )
+            one, other = errors[place]
+            pure.append(float(abs(factor)) * one)
+            concentrated.append(float(abs(factor)) * other)
+        chosen = isinstance(sketch.parts[column[0][0]], LeafPart)
+        first = pure[0] if chosen else laplace_error(pure, miss)
+        second = concentrated[0] if chosen else math.hypot(*concentrated) * _normal(miss)
+        if first and second:
+            better += math.log(first / second)
+    return GAUSSIAN if better > 0 else LAPLACE
+
+
+def laplace_error(scales: Iterable[float], miss: float) -> float:
+    """Return about what a sum of Laplace noises exceeds with some chance.
+
+    >>> round(laplace_error([2.0], 0.05), 3), round(laplace_error([1.0, 1.0], 0.05), 2)
+    (5.991, 4.11)
+    """
+    falling = sorted((scale for scale in scales if scale), reverse=True)
+    top = falling[0] if falling else 0.0
+    known = _different([scale / top for scale in falling if scale > top * _SLIGHT])
+    return top * _reach(tuple(known), miss)
+
+
+@functools.lru_cache(maxsize=256)
+def _reach(known: tuple[float, ...], miss: float) -> float:
+    """Return the same for scales of which the largest is 1, or none; most sums have just one."""
+    terms = [
+        (math.prod(a * a / (a * a - b * b) for j, b in enumerate(known) if j != i), a)
+        for i, a in enumerate(known)
+    ]
+
+    def beyond(reach: float) -> float:
+        return sum([weight * math.exp(-reach / scale) for weight, scale in terms])
+
+    low, high = 0.0, -math.log(miss) * sum(known)
+    for _ in range(_TURNS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) <= miss else (middle, high)
+    return high
+
+
+def _different(falling: Sequence[float]) -> list[float]:
+    """Move scales apart that are nearly equal."""
+    apart: list[float] = []
+    for scale in falling:
+        apart.append(min(scale, apart[-1] * (1 - _APART)) if apart else scale)
+    return apart
+
+
+def _normal(miss: float) -> float:
+    return NormalDist().inv_cdf(1 - miss / 2)
+
+
+def _laplace(part: Part, relation: Relation, epsilon: float, miss: float) -> float:
+    """Return the scale of a part for a share of epsilon, or the error of a choice."""
+    match part:
+        case NoisyTotals(distances=far):
+            moved = far.moved(relation)
+            return moved / epsilon if moved else 0.0
+        case LeafPart():
+            return part.error_by_epsilon(epsilon, relation, miss)
+        case PartitionSelection(most=most):
+            return part.places(relation) * most / epsilon
+
+
+def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
+    """Return the deviation of a part for a share of rho, or the error of a choice."""
+    root = math.sqrt(2 * rho)
+    match part:
+        case NoisyTotals(distances=far):
+            square = far.moved_squared(relation)
+            return math.sqrt(square) / root if square else 0.0
+        case LeafPart():
+            return part.error_by_rho(rho, relation, miss)
+        case PartitionSelection(most=most):
+            return math.sqrt(part.places(relation)) * most / root
+
+
+def _by_keys(sketch: UnpricedRelease, epsilon: float, rho: float, delta: Fraction) -> str:
+    """Return the law that shows smaller groups, where nothing else is asked for."""
+    keys = sketch.keys
+    if keys is None or keys.law in {LAPLACE, OPTIMAL}:
+        return LAPLACE
+    places = keys.places(sketch.unit.relation)
+    wide = math.sqrt(places / (2 * rho)) * shorter_tail(delta / places)
+    return GAUSSIAN if wide < places / epsilon else LAPLACE
+
 
 _LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "OPTIMAL": OPTIMAL}
 
@@ -64,54 +222,56 @@ _LEAST_SURE: Final = Fraction(19, 20)
 """Intervals of quantiles are bought at this confidence, or at a higher one that is asked for."""
 
 
-def unpriced_release(draft: Draft) -> UnpricedRelease:
+def unpriced_release(setting: Setting, measured: MeasuredAggregates) -> UnpricedRelease:
     """Return the parts of a question, with weights and fixed epsilons."""
-    uses, keys = _places(draft), _keys(draft)
+    uses, keys = _places(setting, measured), _keys(setting, measured)
     parts: list[Part] = [] if keys is None else [keys]
     first = len(parts)
-    known = {each.name: each for each in required(draft.measured).measures}
+    known = {each.name: each for each in measured.measures}
     needed = [use for use, place in uses.items() if place >= first]
-    users = _users(required(draft.measured))
-    parts += [_part(draft, use, known.get(use[0]), users) for use in needed]
-    weights, fixed = _weights(draft, uses, len(parts))
+    users = _users(measured)
+    parts += [_part(setting, measured, use, known.get(use[0]), users) for use in needed]
+    weights, fixed = _weights(setting, measured, uses, len(parts))
     weights = tuple(
-        0 if _is_still(part, draft.unit.relation) else weight
+        0 if _is_still(part, setting.unit.relation) else weight
         for part, weight in zip(parts, weights, strict=True)
     )
-    estimators = required(draft.measured).estimators
     joined = next((part for part in parts if isinstance(part, WorkloadPart)), None)
     factors = {} if joined is None else joined.factors()
     factors |= {part.measure: part.factor() for part in parts if isinstance(part, RunningPart)}
     columns = tuple(
         tuple(
-            (uses[_released(draft, use)], factor * factors.get(use[0], 1))
+            (uses[_released(measured, use)], factor * factors.get(use[0], 1))
             for use, factor in single.error_terms().items()
         )
-        for estimator in estimators
+        for estimator in measured.estimators
         for single in estimator.single()
     )
     return UnpricedRelease(
-        parts=tuple(parts), weights=weights, fixed=fixed, unit=draft.unit, columns=columns
+        parts=tuple(parts), weights=weights, fixed=fixed, unit=setting.unit, columns=columns
     )
 
 
-def _released(draft: Draft, use: ReleaseInput) -> ReleaseInput:
+def _released(measured: MeasuredAggregates, use: ReleaseInput) -> ReleaseInput:
     """Return what is released for an input: a count of a workload is part of a histogram.
 
     So is a quantile, where several are asked for.
     """
-    measured = required(draft.measured)
     workload = measured.workload
     if isinstance(use[1], Fraction) and use[0] in measured.levels:
         return use[0], LEVELS
     return (workload.measure, None) if workload is not None and use[0] in workload.names else use
 
 
-def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
+def needs_of(
+    setting: Setting,
+    measured: MeasuredAggregates,
+    estimates: Sequence[Estimate],
+    layout: AnswerLayout,
+) -> Mapping[str, tuple[int, ...]]:
     """Return the places of the parts that each output needs."""
-    places, uses = _places(draft), required(draft.measured).uses
-    slots = {estimate.slot: use for estimate, use in zip(draft.estimates, uses, strict=True)}
-    layout = required(draft.layout)
+    places, uses = _places(setting, measured), measured.uses
+    slots = {estimate.slot: use for estimate, use in zip(estimates, uses, strict=True)}
     return {
         output.name: tuple(
             dict.fromkeys(
@@ -125,11 +285,11 @@ def needs_of(draft: Draft) -> Mapping[str, tuple[int, ...]]:
     }
 
 
-def _places(draft: Draft) -> dict[ReleaseInput, int]:
+def _places(setting: Setting, measured: MeasuredAggregates) -> dict[ReleaseInput, int]:
     """Return the place of each part, the choice of keys first; it may stand for a count as well."""
-    known = [use for uses in required(draft.measured).uses for use in uses]
-    names = dict.fromkeys([KEYS_USE, *known] if required(draft.groups).chosen else known)
-    chooser = chooser_of(draft)
+    known = [use for uses in measured.uses for use in uses]
+    names = dict.fromkeys([KEYS_USE, *known] if setting.groups.chosen else known)
+    chooser = chooser_of(setting, measured)
     if chooser is None:
         return {use: place for place, use in enumerate(names)}
     shared = (chooser[0], None)
@@ -137,11 +297,11 @@ def _places(draft: Draft) -> dict[ReleaseInput, int]:
     return {use: place for place, use in enumerate(names)} | {shared: 0}
 
 
-def _keys(draft: Draft) -> PartitionSelection | None:
-    groups, limits = required(draft.groups), required(draft.contributions)
+def _keys(setting: Setting, measured: MeasuredAggregates) -> PartitionSelection | None:
+    groups, limits = setting.groups, setting.limits
     if not groups.chosen:
         return None
-    chooser = chooser_of(draft)
+    chooser = chooser_of(setting, measured)
     law = SMALLEST if chooser is None else None
     if groups.strategy is not None:
         law = _LAWS[groups.strategy]
@@ -151,13 +311,12 @@ def _keys(draft: Draft) -> PartitionSelection | None:
     )
 
 
-def chooser_of(draft: Draft) -> SelectionCount | None:
+def chooser_of(setting: Setting, measured: MeasuredAggregates) -> SelectionCount | None:
     """Return the count of the answer that chooses its groups, if one does."""
-    measured = required(draft.measured)
     counts: dict[str, Measure | None] = {measure.name: measure for measure in measured.measures}
     if measured.counts_units:
         counts[UNITS] = None
-    return SelectionRule.of(required(draft.groups), draft.clause).among(counts)
+    return SelectionRule.of(setting.groups, setting.clause).among(counts)
 
 
 def _users(measured: MeasuredAggregates) -> Mapping[ReleaseInput, Estimator]:
@@ -170,14 +329,14 @@ def _users(measured: MeasuredAggregates) -> Mapping[ReleaseInput, Estimator]:
 
 
 def _part(  # noqa: PLR0911 (cases)
-    draft: Draft,
+    setting: Setting,
+    measured: MeasuredAggregates,
     use: ReleaseInput,
     measure: Measure | None,
     users: Mapping[ReleaseInput, Estimator],
 ) -> Part:
     """Return what is released for an input; who needs a leaf says how it is chosen."""
-    measured, limits = required(draft.measured), required(draft.contributions)
-    workload = measured.workload
+    workload, limits = measured.workload, setting.limits
     running = next((each for each in measured.running if each.measure == use[0]), None)
     if workload is not None and use[0] == workload.measure:
         return WorkloadPart.of(
@@ -185,13 +344,13 @@ def _part(  # noqa: PLR0911 (cases)
             rows=_rows_in_cells(measured, workload),
             groups=limits.groups,
             available=limits.available,
-            relation=draft.unit.relation,
+            relation=setting.unit.relation,
         )
     match measure:
         case None | Total() if running is not None:
             bounds = (1, 1) if measure is None else (measure.low, measure.high)
             alone = _totals(use[0], bounds, limits)
-            return RunningPart.of(running, alone.distances, draft.unit.relation)
+            return RunningPart.of(running, alone.distances, setting.unit.relation)
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
         case Total(name=name, low=low, high=high):
@@ -207,16 +366,16 @@ def _part(  # noqa: PLR0911 (cases)
                 rows=rows,
                 groups=limits.groups,
                 available=limits.available,
-                confidence=_sure(draft),
+                confidence=_sure(setting),
                 levels=measured.levels[name],
-                as_tree=bool(draft.targets or draft.found),
+                as_tree=setting.blind,
             )
         case CellSums():
             message = f"{use[0]} is part of a workload"
             raise LookupError(message)
         case Leaves():
             needed = users[use].leaf_part(use, measure, limits)
-            return replace(needed, confidence=_sure(draft))
+            return replace(needed, confidence=_sure(setting))
 
 
 def _rows_in_cells(measured: MeasuredAggregates, workload: CountWorkload | SumWorkload) -> int:
@@ -229,8 +388,8 @@ def _rows_in_cells(measured: MeasuredAggregates, workload: CountWorkload | SumWo
     return max(rows + [each.high for each in found if isinstance(each, Total)])
 
 
-def _sure(draft: Draft) -> Fraction:
-    return max(required(draft.ask).confidence, _LEAST_SURE)
+def _sure(setting: Setting) -> Fraction:
+    return max(setting.ask.confidence, _LEAST_SURE)
 
 
 def _is_still(part: Part, relation: Relation) -> bool:
@@ -249,7 +408,10 @@ def _totals(
 
 
 def _weights(
-    draft: Draft, places: Mapping[ReleaseInput, int], count: int
+    setting: Setting,
+    measured: MeasuredAggregates,
+    places: Mapping[ReleaseInput, int],
+    count: int,
 ) -> tuple[tuple[int, ...], tuple[Fraction | None, ...]]:
     """Count the aggregates that need each part, and find the epsilons that they name.
 
@@ -257,10 +419,10 @@ def _weights(
     """
     weights = [0] * count
     fixed: list[Fraction | None] = [None] * count
-    if required(draft.groups).chosen:
-        fixed[0] = draft.clause.group_selection_epsilon
-    bound = [inner for _, inner in required(draft.bound).aggregates]
-    for aggregate, uses in zip(bound, required(draft.measured).uses, strict=True):
+    if setting.groups.chosen:
+        fixed[0] = setting.clause.group_selection_epsilon
+    bound = [inner for _, inner in setting.bound.aggregates]
+    for aggregate, uses in zip(bound, measured.uses, strict=True):
         for place in {places[use] for use in uses}:
             weights[place] += 1
             if aggregate.epsilon is not None:
@@ -269,34 +431,27 @@ def _weights(
     return tuple(max(weight, 1) for weight in weights), tuple(fixed)
 
 
-def scale_noise(draft: Draft) -> Draft:
+def scale_noise(
+    setting: Setting,
+    measured: MeasuredAggregates,
+    sketch: UnpricedRelease,
+    estimates: tuple[Estimate, ...],
+    layout: AnswerLayout,
+) -> Calibrated:
     """Choose noise that costs what was asked, or that errs as little as was asked."""
-    ask, sketch = required(draft.ask), required(draft.unpriced)
-    if sketch.keys is not None and ask.delta == 0:
-        draft = _with_own_delta(draft)
-        ask = required(draft.ask)
-    law = draft.clause.noise
+    ask, law = setting.ask, setting.clause.noise
     if ask.errors:
-        calibrated = _by_errors(draft, law)
+        needs = needs_of(setting, measured, estimates, layout)
+        targets = ErrorTargets(
+            ask=ask, sketch=sketch, estimates=estimates, outputs=layout.outputs, needs=needs
+        )
+        calibrated = _by_errors(ask, sketch, targets, law)
     elif ask.rho is not None:
         calibrated = by_rho(sketch, ask.rho, ask.delta, law or GAUSSIAN)
     else:
-        calibrated = _by_epsilon(draft, required(ask.epsilon), law)
-    price = calibrated.price
-    check_kept(ask, price)
-    if draft.ceiling:
-        check_price(ask, draft.policy.limits, epsilon=price.epsilon, rho=price.rho)
-    return replace(draft, calibrated=calibrated)
-
-
-def _with_own_delta(draft: Draft) -> Draft:
-    """Let a question spend what the budget lends to it, unless it names a delta, be it 0."""
-    named = draft.given.delta is not None or draft.clause.delta is not None
-    own = Fraction(0) if named else draft.own_delta()
-    if own == 0:
-        raise _needs_delta(draft)
-    given = replace(draft.given, delta=own)  # which a second stage is planned with
-    return replace(draft, given=given, ask=replace(required(draft.ask), delta=own))
+        calibrated = _by_epsilon(ask, sketch, law)
+    check_kept(ask, calibrated.price)
+    return calibrated
 
 
 def check_kept(ask: RequestedPrice, price: Price) -> None:
@@ -316,9 +471,10 @@ def check_kept(ask: RequestedPrice, price: Price) -> None:
         )
 
 
-def _by_epsilon(draft: Draft, epsilon: Fraction, law: str | None) -> Calibrated:
+def _by_epsilon(ask: RequestedPrice, sketch: UnpricedRelease, law: str | None) -> Calibrated:
     """Spend an epsilon, by the law that was asked for, or else by that with smaller errors."""
-    ask, sketch = required(draft.ask), required(draft.unpriced)
+    epsilon = ask.epsilon
+    assert epsilon is not None  # noqa: S101 (one of three is asked for)
     fixed = any(share is not None for share in sketch.fixed)
     keys = sketch.keys
     asked_for = GAUSSIAN if GAUSSIAN in {law, None if keys is None else keys.law} else law
@@ -336,30 +492,26 @@ def _by_epsilon(draft: Draft, epsilon: Fraction, law: str | None) -> Calibrated:
     return by_epsilon(sketch, epsilon, ask.delta)
 
 
-def _by_errors(draft: Draft, law: str | None) -> Calibrated:
+def _by_errors(
+    ask: RequestedPrice, sketch: UnpricedRelease, targets: ErrorTargets, law: str | None
+) -> Calibrated:
     """Take the law that is cheaper by formula, or the one that was asked for."""
-    ask, sketch = required(draft.ask), required(draft.unpriced)
     if law is None and ask.concentrated:
         law = GAUSSIAN
-    targets = ErrorTargets(
-        ask=ask,
-        sketch=sketch,
-        estimates=draft.estimates,
-        outputs=required(draft.layout).outputs,
-        needs=needs_of(draft),
-    )
     if law != GAUSSIAN:
-        calibrated = counted_in_epsilon(targets.releases(LAPLACE), draft.unit)
-        epsilon = required(calibrated.price.epsilon)
+        calibrated = counted_in_epsilon(targets.releases(LAPLACE), sketch.unit)
+        epsilon = calibrated.price.epsilon
+        assert epsilon is not None  # noqa: S101 (that is what is counted)
         open_ = law is None and ask.delta > 0
         if not open_ or choose_noise(sketch, epsilon, ask.delta, ask.confidence) == LAPLACE:
             return calibrated
-    return counted_in_rho(targets.releases(GAUSSIAN), draft.unit, ask.delta)
+    return counted_in_rho(targets.releases(GAUSSIAN), sketch.unit, ask.delta)
 
 
-def _needs_delta(draft: Draft) -> UnsupportedSQL:
-    keys = [key for key in required(draft.bound).keys if key.values is None]
-    span = keys[0].key.expression.span if keys else draft.question.span
+def needs_delta(bound: BoundQuestion) -> UnsupportedSQL:
+    """Return the refusal of groups that are chosen privately without a delta."""
+    keys = [key for key in bound.keys if key.values is None]
+    span = keys[0].key.expression.span if keys else bound.question.span
     names = ", ".join(key.key.name for key in keys) or "the groups"
     return UnsupportedSQL(
         what=pointed(f"which values of {names} there are is private, and delta is 0.", span),

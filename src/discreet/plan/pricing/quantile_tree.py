@@ -8,7 +8,7 @@ Definition.  A *tree* over k leaves has h levels and arity b, b**h >= k: on leve
 in blocks of b**(h - l), and the rows of every block are counted with noise of its own.  Each leaf
 is in one block of every level; the block of all leaves is not counted.  Whatever is chosen at any
 level of a quantile, and both ends of its interval, follows from these noisy counts
-(:mod:`discreet.release.choices.quantile_tree`).
+(:mod:`discreet.release.choices`).
 Theorem (key ``quantile-tree``; hierarchical histograms (Hay, Rastogi, Miklau and Suciu 2010)).
 Let a unit count with at most r rows in each of at most g groups. Added or removed, it moves all
 counts by at most g r h in L1 and by g r**2 h in the square of L2; where it is replaced by another,
@@ -46,7 +46,7 @@ from typing import Final, final
 import numpy as np
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.forecast.noise_quantiles import error_bound
+from discreet.plan.noise_quantiles import error_bound
 from discreet.plan.pricing.group_sensitivity import (
     GroupSensitivity,
     LeafChoice,

@@ -33,7 +33,6 @@ from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange
 from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian
-from discreet.plan.pricing.cell_strategy import CellStrategy, are_nested
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
@@ -45,6 +44,7 @@ from discreet.plan.pricing.group_sensitivity import (
     steps_up,
     trees_of,
 )
+from discreet.plan.pricing.linear_strategy import CellStrategy, are_nested
 from discreet.plan.pricing.quantile_tree import QuantileTree
 from discreet.query.relations import Scan
 from discreet.requests.cell_sums import CellSums

@@ -8,29 +8,87 @@ are set in the clause of the question, or else in the policy.  A unit is in one 
 one, and where all its rows agree in the keys.  A row that is a unit of its own is in one group.
 
 Values are clamped to the bounds of the question, else to those that are declared.
+
+Definition.  A column of a subquery that counts the rows of a unit, or adds up their values, has no
+largest value of its own.  Where no condition gives it one, the limit on the rows with which a unit
+counts does: a count lies between 0 and the limit, and a sum of values between ``low`` and ``high``
+between the limit times the lesser of ``low`` and 0, and the limit times the greater of ``high`` and
+0.  So the sum of the counts of all units counts no more rows of a unit than a count of all rows
+does.  The bounds are enforced like declared ones: numbers beyond them are clamped, and a plan says
+so.  Where bounds are bought, they are searched for as before.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
-from discreet.errors import MissingBounds, UnsupportedSQL
-from discreet.plan.binding.value_facts import Facts
+from discreet.errors import MissingBounds, NotAllowed, UnsupportedSQL
+from discreet.plan.binding.names import BoundRelation
+from discreet.plan.binding.value_facts import ColumnSource, Facts, UnitTotal
+from discreet.plan.policy.policy import Limits
 from discreet.plan.statistics.fixed_point import check_magnitude
-from discreet.plan.statistics.missing_bounds import missing_bounds
-from discreet.query.expressions import Aggregate, Column, Expression
-from discreet.query.question import Clause
+from discreet.plan.statistics.limit_choice import QuestionLimits
+from discreet.query.expression_text import said
+from discreet.query.expressions import Aggregate, Column, Expression, walk
+from discreet.query.question import Clause, Question
+from discreet.query.relations import Scan, Table, descend
 from discreet.query.source_text import Span, pointed
+from discreet.query.types import Type
+from discreet.requests.table_schema import Schema
+from discreet.units import PrivacyUnit, Relation
 
-if TYPE_CHECKING:  # made by earlier steps
-    from discreet.plan.binding.names import BoundRelation
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.binding.bound_question import BoundQuestion
     from discreet.plan.binding.public_keys import GroupKey
-    from discreet.plan.policy.policy import Limits
+
+
+def missing_bounds(
+    aggregate: Aggregate, argument: Expression, columns: Mapping[str, Facts]
+) -> MissingBounds:
+    """Ask for bounds on what is added up; ``columns`` tells which of its columns have none.
+
+    >>> from discreet.query.expressions import Call
+    >>> paid = Call("*", (Column("price"), Column("rate")))
+    >>> rate = {"rate": Facts(type=Type.FLOAT, source=ColumnSource("shops", "rate"))}
+    >>> print(missing_bounds(Aggregate("SUM", paid), paid, rate).what)
+    there are no public bounds on price * rate, because there are none on rate.
+    """
+    call = said(aggregate).removesuffix(")")
+    fix = f"write {call}, contribution_bounds_per_row => (0, 100))"
+    named = dict.fromkeys(node.name for node in walk(argument) if isinstance(node, Column))
+    found = {name: columns[name] for name in named if name in columns}
+    without = {name: facts for name, facts in found.items() if _unbounded(facts)}
+    places = [
+        _place(facts.source, facts.type) for facts in without.values() if facts.source is not None
+    ]
+    if places:
+        fix += ",\nor add to the policy:\n" + "\n".join(places)
+    alone = isinstance(argument, Column) or not without
+    because = "" if alone else f", because there are none on {', '.join(without)}"
+    return MissingBounds(
+        what=pointed(f"there are no public bounds on {said(argument)}{because}.", aggregate.span),
+        why="noise has to hide the largest possible value, so there must be a largest one.",
+        do=f"{fix}\nwith bounds that you know without looking at the data; or let them be found "
+        "privately,\nwhich has a price of its own: bounds=dp.estimate(epsilon=0.1), on the command "
+        "line --bounds-epsilon=0.1.",
+    )
+
+
+def _unbounded(facts: Facts) -> bool:
+    return facts.bounds is None and facts.type.is_number
+
+
+def _place(source: ColumnSource, kind: Type) -> str:
+    """Return the lines of a policy that give a column bounds."""
+    return (
+        f"    [tables.{source.table}.columns.{source.column}]\n"
+        f'    type = "{kind.value.lower()}"\n    low = 0\n    high = 100'
+    )
 
 
 @final
@@ -156,7 +214,10 @@ def bounds_by_row(
         return _rising(aggregate, aggregate.bounds_per_row)
     if facts.bounds is None:
         raise missing_bounds(aggregate, argument, columns or {})
-    return _rising(aggregate, facts.bounds)
+    low, high = facts.bounds
+    if low == high:  # a constant: between it and zero, which moves no total further
+        return _rising(aggregate, (min(low, Fraction(0)), max(high, Fraction(0))))
+    return _rising(aggregate, (low, high))
 
 
 def bounds_by_group(aggregate: Aggregate) -> Pair | None:
@@ -210,3 +271,127 @@ def _rising(aggregate: Aggregate, pair: Pair) -> Pair:
     else:
         check_magnitude(high - low if high.numerator > 0 else -low)
     return pair
+
+
+_ZERO: Final = Fraction(0)
+
+
+def bound_contributions(  # noqa: PLR0913  all that limits a unit
+    question: Question,
+    bound: BoundQuestion,
+    *,
+    schema: Schema,
+    limits: Limits,
+    unit: PrivacyUnit,
+    available: int | None,
+    searching: bool,
+    ceiling: bool = True,
+) -> tuple[BoundQuestion, ContributionBounds]:
+    """Limit the groups and rows in which one unit counts, and totals that follow from that."""
+    policy, clause = table_limits(question, schema, limits), question.clause or Clause()
+    if ceiling:
+        check_ceilings(clause, ceilings_of(question, schema, limits))
+    found = contribution_bounds(
+        bound.keys,
+        clause=clause,
+        limits=policy,
+        available=available,
+        single=not bound.rows.unit,
+        one_row=one_row_of(bound.rows, bound.keys),
+    )
+    found = replace(found, all_rows=not searching and _all_rows_count(bound, schema, unit))
+    if not searching:
+        most = clause.max_rows_per_group or policy.max_rows
+        bound = replace(bound, rows=with_bounded_totals(bound.rows, most))
+    return bound, found
+
+
+def table_limits(question: Question, schema: Schema, limits: Limits) -> Limits:
+    """Return the limits of the tables that a question names: the largest, where they differ."""
+    named = (node.name for node in descend(question.relation) if isinstance(node, Table))
+    found = (schema.at_path(name) for name in named)
+    tables = [table for table in found if table is not None and not table.public]
+    rows = [table.max_rows or limits.max_rows for table in tables]
+    groups = [table.max_groups or limits.max_groups for table in tables]
+    return replace(limits, max_rows=_largest(rows), max_groups=_largest(groups))
+
+
+def ceilings_of(question: Question, schema: Schema, limits: Limits) -> QuestionLimits:
+    """Return the limits that a question may lower and not raise."""
+    known = table_limits(question, schema, limits)
+    return QuestionLimits(**{name: getattr(known, name) for name in limits.ceilings})
+
+
+def check_ceilings(clause: Clause, ceilings: QuestionLimits) -> None:
+    """Refuse a question that raises a limit which the owner has made a ceiling.
+
+    >>> check_ceilings(Clause(max_rows_per_group=2), QuestionLimits(max_rows=5))
+    """
+    asked = {"max_rows": clause.max_rows_per_group, "max_groups": clause.max_groups_contributed}
+    for name, number in asked.items():
+        most = getattr(ceilings, name)
+        if number is not None and most is not None and number > most:  # T1
+            what = f"{name} is {most} in the policy, and {number} is asked for."
+            raise NotAllowed(
+                what=pointed(what, clause.span),
+                why="the owner of the data decides how much one person may add to an answer.",
+                do=f"ask for {most} at most, or have the owner leave {name} out of ceilings under "
+                "[limits] in the policy.",
+            )
+
+
+def _largest(limits: list[int | None]) -> int | None:
+    """Return the largest limit; one that is missing is missing for all."""
+    known = [limit for limit in limits if limit is not None]
+    return max(known) if known and len(known) == len(limits) else None
+
+
+def _all_rows_count(bound: BoundQuestion, schema: Schema, unit: PrivacyUnit) -> bool:
+    """Whether the number of rows is public: one row replaces another, and no condition hides one.
+
+    Where there are several private tables, a row of one may be replaced by a row of another.
+    """
+    whole = isinstance(bound.rows.relation, Scan) and not (bound.rows.unit or bound.keys)
+    private = [table for table in schema.tables if not table.public]
+    replaced = unit.relation is Relation.REPLACE and not unit.columns
+    return whole and len(private) == 1 and replaced
+
+
+def with_bounded_totals(rows: BoundRelation, most: int | None) -> BoundRelation:
+    """Return a relation in which counts and sums of units lie between bounds."""
+    if most is None or not rows.unit:
+        return rows
+    bounded = [bounded_total(field.facts, most) for field in rows.fields]
+    if all(new is field.facts for new, field in zip(bounded, rows.fields, strict=True)):
+        return rows
+    pairs = zip(rows.fields, bounded, strict=True)
+    return replace(rows, fields=tuple(replace(field, facts=facts) for field, facts in pairs))
+
+
+def bounded_total(facts: Facts, most: int) -> Facts:
+    """Return the facts of a column, with bounds if it is a count or a sum that has none.
+
+    >>> from discreet.query.types import Type
+    >>> count = UnitTotal("COUNT", (None, None), None)
+    >>> bounded_total(Facts(type=Type.INTEGER, low=Fraction(0), total=count), 4).bounds
+    (Fraction(0, 1), Fraction(4, 1))
+    """
+    if facts.total is None or facts.bounds is not None:
+        return facts
+    each = _of_a_row(facts.total)
+    if each is None:
+        return facts
+    low = most * min(each[0], _ZERO) if facts.low is None else facts.low
+    high = most * max(each[1], _ZERO) if facts.high is None else facts.high
+    return replace(facts, low=low, high=high) if low < high else facts
+
+
+def _of_a_row(total: UnitTotal) -> tuple[Fraction, Fraction] | None:
+    """Return between what a row adds to a total; None if that is not known."""
+    match total.function:
+        case "COUNT":
+            return _ZERO, Fraction(1)
+        case "SUM":
+            return total.bounds
+        case _:
+            return None

@@ -19,8 +19,8 @@ paid for, and that it does would tell of bounds that nobody is told.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
@@ -28,8 +28,10 @@ from discreet.arrays import INT64_MAX
 from discreet.errors import UnsupportedSQL
 from discreet.mechanisms.partition_selection import EmptyGroups
 from discreet.plan.binding.joins import conjuncts
-from discreet.plan.draft import Draft, required
-from discreet.plan.statistics.answer_layout import Estimate
+from discreet.plan.bounds_search import BoundsTarget
+from discreet.plan.pricing.calibration import Calibrated
+from discreet.plan.setting import Setting
+from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.expression_text import said
 from discreet.query.expressions import Call, Column, Expression, Literal
 from discreet.query.source_text import pointed
@@ -71,13 +73,19 @@ class HavingThreshold:
         return f"{self.about} >= {math.ceil(least * _THOUSANDTHS) / _THOUSANDTHS}"
 
 
-def having_threshold(draft: Draft) -> Draft:
+def having_threshold(
+    setting: Setting,
+    calibrated: Calibrated,
+    estimates: Sequence[Estimate],
+    layout: AnswerLayout,
+    targets: Sequence[BoundsTarget],
+) -> HavingThreshold | None:
     """Find the threshold of a question about more groups than could be listed, or refuse it."""
-    groups = required(draft.groups).public
-    if required(draft.groups).chosen or not isinstance(groups, Product):
-        return draft
-    if draft.targets:
-        first = draft.targets[0]
+    groups = setting.groups.public
+    if setting.groups.chosen or not isinstance(groups, Product):
+        return None
+    if targets:
+        first = targets[0]
         raise UnsupportedSQL(
             what=pointed(
                 f"there are {len(groups)} groups, and bounds of {first.about} are to be found.",
@@ -88,11 +96,11 @@ def having_threshold(draft: Draft) -> Draft:
             "keys.",
         )
     best = min(
-        _reached(draft, len(groups)),
+        _reached(calibrated, estimates, layout, len(groups)),
         key=lambda threshold: threshold.zeros.expected().high,
         default=None,
     )
-    having = draft.question.having
+    having = setting.bound.question.having
     span = None if having is None else having.span
     if best is None:
         raise UnsupportedSQL(
@@ -118,19 +126,21 @@ def having_threshold(draft: Draft) -> Draft:
             do=f"require {best.enough(MOST_EMPTY)} or more; or pay a higher price, or group by "
             "fewer keys.",
         )
-    return replace(draft, having_threshold=best)
+    return best
 
 
-def _reached(draft: Draft, groups: int) -> Iterator[HavingThreshold]:
+def _reached(
+    calibrated: Calibrated, estimates: Sequence[Estimate], layout: AnswerLayout, groups: int
+) -> Iterator[HavingThreshold]:
     """Yield what each part of the condition asks of a noisy total."""
-    estimates = {each.slot: each for each in draft.estimates}
-    noises = {each.measure: each for each in required(draft.calibrated).releases.noises}
-    for part in conjuncts(required(draft.layout).having):
+    slots = {each.slot: each for each in estimates}
+    noises = {each.measure: each for each in calibrated.releases.noises}
+    for part in conjuncts(layout.having):
         parts = _compared(part)
         if parts is None:
             continue
         slot, sign, number = parts
-        estimate = estimates[slot]
+        estimate = slots[slot]
         total = _total(estimate)
         noise = None if total is None else noises.get(total[0])
         if total is None or noise is None:

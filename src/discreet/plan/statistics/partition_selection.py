@@ -39,8 +39,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import UnsupportedSQL
-from discreet.plan.binding.value_facts import ONE
-from discreet.plan.binding.value_ranges import DATE_PARTS
+from discreet.plan.binding.value_facts import DATE_PARTS, ONE
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.query.expressions import Call, Case, Expression, Literal
 from discreet.query.question import Clause

@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Final, Literal, final
 from discreet.plan.binding.public_keys import public_values
 from discreet.plan.binding.truth_sets import narrowed
 from discreet.plan.binding.value_facts import KnownFacts, argument_of, facts_of
-from discreet.plan.draft import Draft, required
+from discreet.plan.setting import Setting
 from discreet.plan.statistics.contribution_bounds import OneRow, one_row_of
 from discreet.query.expression_text import said
 from discreet.query.expressions import Column, Expression, walk
+from discreet.query.functions import AGGREGATES
+from discreet.query.question import Question
 from discreet.query.relations import Table, descend
-from discreet.query.signatures import AGGREGATES
+from discreet.requests.table_schema import Schema
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion
@@ -61,18 +63,20 @@ class Truncation:
         return self.words
 
 
-def truncations(draft: Draft) -> tuple[Truncation, ...]:
-    """Return what limits may cut off, each of it once."""
-    known, limits = required(draft.bound), required(draft.contributions)
+def truncations(
+    question: Question, setting: Setting, schema: Schema, *, searching: bool
+) -> tuple[Truncation, ...]:
+    """Return what limits may cut off, each of it once; ``searching`` for bounds of values."""
+    known, limits = setting.bound, setting.limits
     found: list[Truncation] = []
     if not limits.single:
-        who = " and ".join(draft.unit.columns)
+        who = " and ".join(setting.unit.columns)
         found += [*_rows(known, limits, who), *_groups(known, limits, who)]
         found += _values(known, limits, who)
         found += _per_group(known, who)
-    found += _bounds(draft, known)
+    found += _bounds(known, searching=searching)
     found += _unlisted(known)
-    found += _unnamed(draft, known)
+    found += _unnamed(question, setting, schema)
     return tuple(dict.fromkeys(found))
 
 
@@ -128,15 +132,16 @@ def _unlisted(known: BoundQuestion) -> Iterator[Truncation]:
             yield Truncation(kind="unlisted", limit=None, words=words, brief=brief)
 
 
-def _unnamed(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
+def _unnamed(question: Question, setting: Setting, schema: Schema) -> Iterator[Truncation]:
     """Say that rows without a unit do not count, if there may be some."""
-    names = known.rows.unit or ()
-    missing = any(known.rows.facts[name].nullable for name in names)
-    tables = (node.name for node in descend(draft.question.relation) if isinstance(node, Table))
-    found = (draft.schema.at_path(name) for name in tables)
+    rows = setting.bound.rows
+    names = rows.unit or ()
+    missing = any(rows.facts[name].nullable for name in names)
+    tables = (node.name for node in descend(question.relation) if isinstance(node, Table))
+    found = (schema.at_path(name) for name in tables)
     linked = any(table is not None and table.link is not None for table in found)
     if names and (missing or linked):
-        who = " or ".join(draft.unit.columns)
+        who = " or ".join(setting.unit.columns)
         words = f"Rows whose {who} is missing (NULL) are left out of these numbers."
         brief = f"rows without {who}"
         yield Truncation(kind="unnamed", limit=None, words=words, brief=brief)
@@ -212,7 +217,7 @@ def _per_group(known: BoundQuestion, who: str) -> Iterator[Truncation]:
             yield Truncation(kind="bounds", limit=None, words=words)
 
 
-def _bounds(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
+def _bounds(known: BoundQuestion, *, searching: bool) -> Iterator[Truncation]:
     """Say to which bounds values are clamped, if some may lie beyond them."""
     facts = known.rows.facts
     cells = KnownFacts.of(facts).without_bounds()
@@ -220,7 +225,7 @@ def _bounds(draft: Draft, known: BoundQuestion) -> Iterator[Truncation]:
         if inner.bounds_per_group is not None or not AGGREGATES[inner.function].clamps:
             continue
         value, text = argument_of(inner), said(argument_of(outer))
-        if draft.targets and inner.bounds_per_row != outer.bounds_per_row:
+        if searching and inner.bounds_per_row != outer.bounds_per_row:
             words = f"{text} beyond the bounds that are found counts as the nearer bound."
             yield Truncation(kind="bounds", limit=None, words=words)
             continue

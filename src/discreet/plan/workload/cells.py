@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.values import Values, equals, is_not_null, is_null
+from discreet.plan.binding.truth_sets import ComparedValues, compared_values, listed_values
 from discreet.plan.binding.value_facts import Facts, KnownFacts, facts_of
-from discreet.plan.binding.value_sets import ComparedValues, compared_values, listed_values
 from discreet.query.expressions import Call, Case, Expression, Literal, walk
 from discreet.query.types import Type
 

@@ -22,22 +22,25 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.errors import UnsupportedSQL
 from discreet.mechanisms import Gaussian
 from discreet.plan.aggregates.counts import Count, Units
-from discreet.plan.draft import Draft, required
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity, Noise
-from discreet.plan.pricing.group_strategy import GroupStrategy, GroupSumSensitivity, key_order
+from discreet.plan.pricing.linear_strategy import GroupStrategy, GroupSumSensitivity, key_order
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals, dyadic_up, root_down
-from discreet.plan.statistics.answer_layout import AnswerLayout
+from discreet.plan.setting import Setting
+from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.plan.workload.strategies import CountWorkload, strategies_of
 from discreet.query.expressions import Column, Expression, Grouped, Window, walk
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import PublicGroups, Total
 from discreet.requests.table_schema import Product
 from discreet.units import Relation
+
+if TYPE_CHECKING:  # made by an earlier step
+    from discreet.plan.aggregates.measured import MeasuredAggregates
 
 _FEWEST: Final = 4
 _MOST_GROUPS: Final = 2048
@@ -75,29 +78,33 @@ class RunningCounts:
         return sum(map(len, self.sums.cells)) / len(self.sums.names)
 
 
-def running_counts(draft: Draft) -> tuple[RunningCounts, ...]:
+def running_counts(
+    setting: Setting,
+    measured: MeasuredAggregates,
+    estimates: Sequence[Estimate],
+    layout: AnswerLayout,
+) -> tuple[RunningCounts, ...]:
     """Return the running counts of a question; where errors are asked for there are none."""
-    public, measured = required(draft.groups).public, required(draft.measured)
-    still = required(draft.contributions).all_rows
+    public = setting.groups.public
     if public is None or isinstance(public, Product) or not _FEWEST <= len(public) <= _MOST_GROUPS:
         return ()
-    if required(draft.ask).errors or draft.targets or draft.found or draft.searched or still:
+    if setting.ask.errors or setting.blind or setting.limits.all_rows:
         return ()
     keys = [public[at] for at in key_order(public)]
     users: dict[str, list[str]] = {}
-    for estimate in draft.estimates:
+    for estimate in estimates:
         for name in estimate.estimator.totals():
             users.setdefault(name, []).append(estimate.slot)
     totals = {each.name: each for each in measured.measures}
     found = []
-    for estimate in draft.estimates:
+    for estimate in estimates:
         estimator, slot = estimate.estimator, estimate.slot
         if not isinstance(estimator, Count | Units) or estimate.aggregate.epsilon is not None:
             continue
         (name,) = estimator.totals()
         plain = name == UNITS or isinstance(totals.get(name), Total)
         if plain and users[name] == [slot]:
-            running = _running(required(draft.layout), slot, name, keys)
+            running = _running(layout, slot, name, keys)
             found += [] if running is None else [running]
     return tuple(found)
 

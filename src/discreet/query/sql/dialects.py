@@ -3,7 +3,7 @@
 Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
 A dialect decides quotes, comments, operators and the order of NULL.  What a function means is
-decided by its name alone (:mod:`discreet.query.signatures`), in every dialect; functions whose
+decided by its name alone (:mod:`discreet.query.functions`), in every dialect; functions whose
 meaning differs between dialects are refused.
 """
 

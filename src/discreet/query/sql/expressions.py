@@ -24,8 +24,8 @@ from discreet.query.source_text import (
     unsupported,
 )
 from discreet.query.sql import functions
-from discreet.query.sql.conditions import FLAT, flat_operands
 from discreet.query.sql.reading import Reading
+from discreet.query.sql.select_syntax import FLAT, flat_operands
 from discreet.query.sql.tokens import TokenKind, number
 from discreet.query.types import TYPES_BY_NAME, Type
 

@@ -17,7 +17,7 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-from discreet.query import signatures
+from discreet.query import functions as signatures
 from discreet.query.expressions import (
     FINEST_LEVEL,
     Aggregate,
@@ -30,12 +30,12 @@ from discreet.query.expressions import (
     Pair,
     Window,
 )
+from discreet.query.functions import ANYWHERE, PARTS, TIME_PARTS
 from discreet.query.node_checks import MOST_ENTRIES, check_size, too_much
-from discreet.query.signatures import ANYWHERE, PARTS, TIME_PARTS
 from discreet.query.source_text import CLAUSES, Span, unknown, unreadable, unsupported
-from discreet.query.sql.conditions import both
 from discreet.query.sql.covariances import COVARIANCES, covariance
 from discreet.query.sql.reading import Reading
+from discreet.query.sql.select_syntax import both
 from discreet.query.sql.tokens import Token, TokenKind
 from discreet.query.types import NUMBERS, Type
 

@@ -1,33 +1,228 @@
 """SQL text to a question: sqlglot parses, and known nodes are lowered.
 
 Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
-Everything in the text is in the question, or the text is refused; only a subquery that WITH names
-and nothing uses leaves no trace.
+
+Definition.  ``SELECT a, b FROM t ORDER BY c`` becomes the groups of a, b, c and a number that tells
+equal rows apart; a and b are shown.
+Theorem.  The groups are the rows: their numbers differ where all else is equal, so that no two rows
+share a group, and every group has a row.
+
+Definition.  ``SELECT f(a, b) FROM (SELECT x AS a, SUM(y) AS b FROM t GROUP BY x) WHERE c ORDER BY
+d`` without groups of its own is ``SELECT f(x, SUM(y)) FROM t GROUP BY x HAVING c ORDER BY d``, with
+each name of an output written out.
+Theorem.  Both have the same answer, and the second one shows that all that stands above the groups
+is computed from released numbers.
+Proof.  A row of the subquery is a group, and its columns are its outputs.  A condition on rows of
+the subquery is one on groups, beside the one that the subquery may have.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from sqlglot import exp
 
-from discreet.query.expressions import Aggregate, Expression, InnerQuery, Order, walk
+from discreet.query.expressions import (
+    Aggregate,
+    Column,
+    Expression,
+    InnerQuery,
+    Order,
+    Star,
+    Window,
+    transformed,
+    walk,
+)
 from discreet.query.node_checks import too_much
 from discreet.query.question import Question
-from discreet.query.relations import Relation, Table, descend
-from discreet.query.source_text import unreadable, unsupported
+from discreet.query.relations import Named, Project, Relation, Table, descend, folded
+from discreet.query.row_level import only_rows
+from discreet.query.source_text import rows_refused, unreadable, unsupported
 from discreet.query.sql.expressions import expression, lowered
-from discreet.query.sql.flattening import flattened
 from discreet.query.sql.functions import orders
-from discreet.query.sql.group_by import groups, has_groups
 from discreet.query.sql.parameters import Parameters
 from discreet.query.sql.reading import Reading
-from discreet.query.sql.row_choice import filtered
-from discreet.query.sql.row_questions import row_question
-from discreet.query.sql.select_syntax import Item, Select
+from discreet.query.sql.select_syntax import (
+    Item,
+    Select,
+    both,
+    fresh_name,
+    group_items,
+    groups,
+    has_groups,
+    output_names,
+)
 from discreet.query.sql.selects import bare, check_union, select, subquery, with_tables
-from discreet.query.sql.subqueries import one_value
+from discreet.query.sql.subqueries import filtered, one_value
+
+
+def row_question(select: Select) -> Question:
+    """Return the question whose groups are the rows of a SELECT.
+
+    >>> from discreet.query.relations import Table
+    >>> rows = row_question(Select(items=(Item(Column("ward")),), source=Table("wards")))
+    >>> rows.rows, [name for name, _ in rows.keys], [name for name, _ in rows.outputs]
+    (True, ['ward', 'copy'], ['ward'])
+    """
+    if any(isinstance(node, Star) for item in select.items for node in walk(item.expression)):
+        raise rows_refused(select.span)
+    for item in select.items:
+        only_rows(item.expression, place="the select list")
+    aliases = {folded(item.alias) for item in select.items if item.alias is not None}
+    ordered = [each.expression for each in select.order if not _is_output(each.expression, aliases)]
+    shown = [item for item in select.items if _has_columns(item.expression)]
+    keys = (*shown, *(Item(each) for each in ordered if _has_columns(each)))
+    if not keys:
+        raise rows_refused(select.span)
+    grouped = groups(replace(select, group=keys))
+    taken = {folded(name) for name, _ in grouped.keys}
+    copy = fresh_name("copy", taken)
+    number = Window("ROW_NUMBER", (), tuple(value for _, value in grouped.keys))
+    relation = Project(filtered(select), (*grouped.keys, (copy, number)), span=select.span)
+    names = [*(name for name, _ in grouped.keys), copy]
+    return Question(
+        relation=relation,
+        keys=tuple((name, Column(name)) for name in names),
+        outputs=grouped.outputs,
+        order=grouped.order,
+        limit=select.limit,
+        offset=select.offset,
+        rows=True,
+        span=select.span,
+    )
+
+
+def _is_output(expression: Expression, aliases: set[str]) -> bool:
+    return isinstance(expression, Column) and (
+        expression.table is None and folded(expression.name) in aliases
+    )
+
+
+def _has_columns(expression: Expression) -> bool:
+    return any(isinstance(node, Column) for node in walk(expression))
+
+
+def flattened(select: Select, reading: Reading) -> Select:
+    """Return a SELECT over groups as one of groups; any other one as it is.
+
+    >>> from discreet.query.relations import Table
+    >>> from discreet.query.sql.reading import Reading
+    >>> rows = Select(items=(Item(Column("ward")),), source=Table("visits"))
+    >>> flattened(rows, Reading("SELECT")) is rows
+    True
+    """
+    if has_groups(select) or select.distinct or select.inner_queries:
+        return select
+    source = select.source
+    alias = source.alias if isinstance(source, Named) else None
+    known = reading.selects.get(id(source.child if isinstance(source, Named) else source))
+    if known is None:
+        return select
+    below = flattened(known[1], reading)
+    if not has_groups(below) or below.distinct or below.clause is not None:
+        return select
+    return _merged(select, below, alias)
+
+
+def _merged(select: Select, below: Select, alias: str | None) -> Select:
+    names = output_names(below.items, below.span)
+    outputs = {folded(name): item.expression for name, item in zip(names, below.items, strict=True)}
+
+    def written(expression: Expression) -> Expression:
+        return transformed(expression, lambda node: _output(node, outputs, alias))
+
+    items = tuple(
+        replace(wide, expression=written(wide.expression))
+        for item in select.items
+        for wide in _widened(item, names)
+    )
+    aliases = {folded(item.alias) for item in items if item.alias is not None}
+    order = tuple(
+        item
+        if isinstance(item.expression, Column) and folded(item.expression.name) in aliases
+        else replace(item, expression=written(item.expression))
+        for item in select.order
+    )
+    own = None if below.having is None else _with_aliases(below.having, below)
+    where = None if select.where is None else written(select.where)
+    _refuse_windows(where)
+    _refuse_capture(items, [*([] if own is None else [own]), *([] if where is None else [where])])
+    _refuse_capture(items, [item.expression for item in order if item not in select.order])
+    return replace(
+        below,
+        items=items,
+        group=tuple(group_items(below)) or None,
+        every=False,
+        having=own if where is None else both(own, where),
+        order=order,
+        limit=select.limit,
+        offset=select.offset,
+        clause=select.clause,
+        span=select.span,
+        limit_span=select.limit_span,
+    )
+
+
+def _output(
+    node: Expression, outputs: Mapping[str, Expression], alias: str | None
+) -> Expression | None:
+    """Write out the name of an output of the subquery."""
+    if not isinstance(node, Column):
+        return None
+    here = node.table is None or (alias is not None and folded(node.table) == folded(alias))
+    return outputs.get(folded(node.name)) if here else None
+
+
+def _widened(item: Item, names: tuple[str, ...]) -> list[Item]:
+    """Return all outputs where the star stands for them; others keep their names."""
+    if isinstance(item.expression, Star):
+        return [Item(Column(name), name) for name in names]
+    if item.alias is None and isinstance(item.expression, Column):
+        return [replace(item, alias=item.expression.name)]
+    return [item]
+
+
+def _with_aliases(having: Expression, below: Select) -> Expression:
+    aliases = {
+        folded(item.alias): item.expression for item in below.items if item.alias is not None
+    }
+    return transformed(having, lambda node: _output(node, aliases, None))
+
+
+def _refuse_capture(items: tuple[Item, ...], above: Sequence[Expression]) -> None:
+    """Refuse a name that means a column of the subquery, and another output outside."""
+    named = {folded(item.alias): item.expression for item in items if item.alias is not None}
+    waiting = list(above)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Aggregate):
+            continue
+        waiting.extend(node.children())
+        if not isinstance(node, Column) or node.table is not None:
+            continue
+        if named.get(folded(node.name), node) != node:
+            raise unsupported(
+                node.span,
+                f"{node.name} is a column of the subquery, and another one of the answer.",
+                ("which of them is meant decides the answer.", "use different names with AS."),
+            )
+
+
+def _refuse_windows(where: Expression | None) -> None:
+    """Refuse a condition on what is computed over all groups."""
+    for node in [] if where is None else walk(where):
+        if isinstance(node, Window):
+            raise unsupported(
+                node.span,
+                "a condition compares a window over groups.",
+                (
+                    "which groups are shown is decided before windows look at them.",
+                    "leave the condition out, and filter the answer; LIMIT takes the first groups.",
+                ),
+            )
+
 
 __all__ = ["as_question", "read", "read_expression", "read_item", "read_orders", "read_relation"]
 

@@ -15,12 +15,9 @@ from discreet.plan.aggregates.modes import ModeEstimator
 from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
 from discreet.plan.aggregates.sums import Sum
 from discreet.plan.aggregates.variances import Variance
-from discreet.release.aggregates.counts import CountKind
-from discreet.release.aggregates.kind import AggregateKind
+from discreet.release.aggregates.kind import AggregateKind, CountKind, ModeKind, SumKind
 from discreet.release.aggregates.means import MeanKind
-from discreet.release.aggregates.modes import ModeKind
 from discreet.release.aggregates.quantiles import QuantileKind, QuantilesKind
-from discreet.release.aggregates.sums import SumKind
 from discreet.release.aggregates.variances import VarianceKind
 
 __all__ = ["KINDS", "kind_of"]

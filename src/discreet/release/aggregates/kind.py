@@ -1,25 +1,31 @@
-"""What is computed for every aggregate: its value, its interval, and its range over a box.
+"""Values and intervals: what every aggregate has, and those of counts, sums and modes.
 
 Trust: public.  All of it is computed from what is released already.
+
+A mode of numbers lies between the lowest and the highest candidate; that is its interval, since a
+number that is nearly as frequent may lie anywhere.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from fractions import Fraction
+from typing import Any, Final, Generic, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.plan.aggregates.counts import Count, Units
 from discreet.plan.aggregates.estimator import Estimator
 from discreet.plan.aggregates.means import Mean
+from discreet.plan.aggregates.modes import ModeEstimator
 from discreet.plan.aggregates.sums import Sum
 from discreet.query.types import Type
-from discreet.release.half_width import OTHERS, clear_counts, clear_miss_chance
-from discreet.release.interval_arithmetic import Ends
+from discreet.release.half_width import OTHERS, clear_counts, clear_miss_chance, half_width
+from discreet.release.interval_arithmetic import Ends, added, everything, multiplied
 from discreet.release.noisy_totals import Intervals, Noisy, Run
-from discreet.release.value_arrays import Rationals
+from discreet.release.value_arrays import Rationals, weighted
 
 E = TypeVar("E", bound=Estimator)
 R = TypeVar("R", Sum, Mean)
@@ -89,3 +95,83 @@ def _selecting_count(estimator: Sum | Mean, known: Intervals) -> Run | None:
 def typed_values(exact: Rationals, kind: Type) -> Values:
     """Round to whole numbers, halves to the even one, or to the nearest floats."""
     return exact.rounded() if kind is Type.INTEGER else exact.nearest()
+
+
+@final
+class CountKind(AggregateKind[Count | Units]):
+    """The noisy total itself."""
+
+    def value(self, estimator: Count | Units, kind: Type, noisy: Noisy) -> Values:
+        """Return the total."""
+        return typed_values(noisy.totals[estimator.measure].exact(), kind)
+
+    def range(
+        self, estimator: Count | Units, known: Intervals, box: Box, coordinates: int = 0
+    ) -> Ends:
+        """Return the side of the box."""
+        del known, coordinates
+        return box[estimator.measure]
+
+
+@final
+class SumKind(RatioKind[Sum]):
+    """A multiple of a total, and of a count."""
+
+    def value(self, estimator: Sum, kind: Type, noisy: Noisy) -> Values:
+        """Return the sum."""
+        return typed_values(_summed(estimator, noisy), kind)
+
+    def of_noise(self, estimator: Sum, known: Intervals) -> Ends:
+        """Return the intervals of step Z + center Y (key ``weighted-noise-reach``)."""
+        totals = known.noisy.totals
+        terms = totals[estimator.measure].terms(estimator.step)
+        if estimator.count is not None:
+            terms += totals[estimator.count].terms(estimator.center)
+        ends = _summed(estimator, known.noisy).within(half_width(terms, known.confidence))
+        return ends if estimator.count is not None else known.signed(estimator.measure, ends)
+
+    def range(self, estimator: Sum, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
+        """Add up the sides of the box."""
+        del coordinates
+        total = multiplied(known.constant(estimator.step), box[estimator.measure])
+        if estimator.count is None:
+            return total
+        return added(total, multiplied(known.constant(estimator.center), box[estimator.count]))
+
+
+def _summed(estimator: Sum, noisy: Noisy) -> Rationals:
+    """Return a sum, exactly."""
+    terms = [
+        (estimator.step * run.weight, run.values) for run in noisy.totals[estimator.measure].runs
+    ]
+    if estimator.count is not None:
+        count = noisy.totals[estimator.count]
+        terms += [(estimator.center * run.weight, run.values) for run in count.runs]
+    return weighted(terms)
+
+
+_ARRAYS: Final[dict[Type, Any]] = {Type.INTEGER: np.int64, Type.BOOLEAN: np.bool_}
+
+
+@final
+class ModeKind(AggregateKind[ModeEstimator]):
+    """The candidate that the chosen leaf stands for."""
+
+    def value(self, estimator: ModeEstimator, kind: Type, noisy: Noisy) -> Values:
+        """Return the candidate in every group."""
+        (place,) = estimator.inputs()
+        (chosen,) = (leaf for leaf in noisy.chosen if leaf.choice.use == place)
+        candidates = np.empty(len(estimator.values), object)
+        candidates[:] = estimator.values
+        values: Values = candidates.astype(_ARRAYS.get(kind, object))[chosen.leaves]
+        return values
+
+    def range(
+        self, estimator: ModeEstimator, known: Intervals, box: Box, coordinates: int = 0
+    ) -> Ends:
+        """Return the lowest and the highest candidate, if they are numbers."""
+        del box, coordinates
+        numbers = [Fraction(value) for value in estimator.values if type(value) is int]
+        if not numbers:
+            return everything(known.noisy.size)
+        return known.constant(min(numbers))[0], known.constant(max(numbers))[1]

@@ -42,9 +42,8 @@ from discreet.exact import float_down, float_up
 from discreet.plan.aggregates.means import Mean
 from discreet.query.types import Type
 from discreet.release.aggregates.kind import Box, RatioKind
-from discreet.release.half_width import half_width
+from discreet.release.half_width import half_width, paired_half_widths
 from discreet.release.interval_arithmetic import Ends, added, divided, hull, multiplied, widened
-from discreet.release.noise_tails import paired_half_widths
 from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal
 from discreet.release.value_arrays import Floats
 from discreet.requests.raw_totals import Integers

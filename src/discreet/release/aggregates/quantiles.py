@@ -8,7 +8,7 @@ end the largest from above at its level or a lower one, which holds what the end
 A quantile that was chosen outside of its own interval is moved to the nearer end; that keeps the
 order, since values and both ends rise.
 
-Definition.  What a quantile is, is defined in :mod:`discreet.plan.forecast.noise_quantiles`: any
+Definition.  What a quantile is, is defined in :mod:`discreet.plan.noise_quantiles`: any
 number between the two values whose ranks are next to it.  Its interval goes from the lower edge of
 the leaf that was chosen below it to the upper edge of the one that was chosen above it.  An end
 that nothing was chosen for, or that misses more often than the confidence allows, is at the bounds
@@ -33,7 +33,7 @@ import numpy as np
 
 from discreet.exact import float_down, float_up
 from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
-from discreet.plan.forecast.noise_quantiles import ranks_aside
+from discreet.plan.noise_quantiles import ranks_aside
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.plan.pricing.quantile_tree import TreeChoice
 from discreet.plan.statistics.fixed_point import Grid

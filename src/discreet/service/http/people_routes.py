@@ -9,12 +9,13 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
+from pydantic import Field
 
 from discreet.errors import OutOfRange
-from discreet.service.http.bodies import LoginBody, TokenBody
 from discreet.service.http.query_routes import in_thread
 from discreet.service.http.route_table import (
     COOKIE,
+    Body,
     Calling,
     check_login_rate,
     counter_of,
@@ -22,6 +23,21 @@ from discreet.service.http.route_table import (
     set_cookie,
 )
 from discreet.service.roles import Caller, Permission
+
+
+class TokenBody(Body):
+    """A token to be made."""
+
+    scope: list[str] = Field(max_length=50)
+    note: str = Field(default="", max_length=200)
+    days: int = 90
+
+
+class LoginBody(Body):
+    """A name and a password."""
+
+    name: str = Field(max_length=100)
+    password: str = Field(max_length=600)
 
 
 @route("GET", "/v1/health", public=True, limited=False)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import Field
 
 from discreet.documents import QuestionDocument
 from discreet.errors import DiscreetError
-from discreet.service.http.bodies import RemeasureBody
 from discreet.service.http.problems import problem_of
-from discreet.service.http.route_table import Calling, counter_of, route
+from discreet.service.http.route_table import Body, Calling, counter_of, route
 from discreet.service.roles import Caller, Permission
 from discreet.service.views import Answered
 from discreet.service.workers.jobs import AskJob
@@ -29,6 +29,12 @@ if TYPE_CHECKING:  # handed in
 
 ARROW_MEDIA: Final = "application/vnd.apache.arrow.stream"
 _PAUSE: Final = 0.05
+
+
+class RemeasureBody(Body):
+    """The question as it was asked first, and the prices of further draws."""
+
+    forms: list[QuestionDocument] = Field(min_length=2, max_length=20)
 
 
 async def in_thread(request: Request, work: Any, *given: Any, **named: Any) -> Any:

@@ -12,22 +12,58 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, StreamingResponse
+from pydantic import Field
 
 from discreet.documents import BudgetDocument
-from discreet.service.http.bodies import (
-    AccountBody,
-    DecisionBody,
-    ReasonBody,
-    ReceiptsBody,
-    RequestBody,
-)
 from discreet.service.http.query_routes import in_thread
-from discreet.service.http.route_table import Calling, counter_of, route
+from discreet.service.http.route_table import Body, Calling, counter_of, route
 from discreet.service.roles import Permission
 
 Entry = Annotated[int, Path(ge=1, lt=2**62, description="The number of the entry of an answer.")]
 Audience = Annotated[Literal["analyst", "subject", "steward", "auditor"], Query()]
 Form = Annotated[Literal["json", "text", "html", "document"], Query(alias="format")]
+
+
+class BudgetBody(Body):
+    """Limits, as exact text."""
+
+    epsilon: str | None = None
+    rho: str | None = None
+    delta: str | None = None
+
+
+class AccountBody(Body):
+    """An account below an existing one."""
+
+    path: str = Field(max_length=600)
+    budget: BudgetBody | None = None
+
+
+class RequestBody(Body):
+    """A request for a higher limit."""
+
+    account: str = Field(max_length=600)
+    budget: BudgetBody
+    reason: str = Field(max_length=1000)
+
+
+class DecisionBody(Body):
+    """What a second person decides."""
+
+    approve: bool
+
+
+class ReasonBody(Body):
+    """Why a closed question may be attempted again."""
+
+    key: str = Field(max_length=200)
+    reason: str = Field(max_length=1000)
+
+
+class ReceiptsBody(Body):
+    """Receipts that the ledger must still match."""
+
+    receipts: list[str] = Field(default=[], max_length=1000)
 
 
 @route("GET", "/v1/datasets")

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict
 
 from discreet.service.http.problems import MEDIA, PROBLEM
 from discreet.service.roles import Caller, Permission
@@ -113,6 +114,12 @@ def _check_here(request: Request) -> None:
     site = request.headers.get("sec-fetch-site", "none")
     if name not in _HERE or other or site not in {"none", "same-origin"}:
         raise NobodyCalls("this server without log-in answers to this machine's own pages alone.")
+
+
+class Body(BaseModel):
+    """A body without unknown names."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class TooManyCalls(Exception):

@@ -47,9 +47,8 @@ from discreet.errors import (
 )
 from discreet.ledger import Ledger
 from discreet.ledger.shared import Message, WriterSocket, read_error, receive_message, send_message
-from discreet.service.security_log import SecurityLog
 from discreet.service.site import ServedDataset, ServiceLimits
-from discreet.service.state import socket_path
+from discreet.service.state import SecurityLog, socket_path
 from discreet.service.workers.jobs import CLASSES, AskJob, FairQueue
 
 SHORT: Final = (OSError, MemoryError, subprocess.SubprocessError)

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Budget
 from discreet.errors import UnknownName, WrongKind
-from discreet.plan.policy.about import About
-from discreet.plan.policy.policy import Limits, Policy, SessionSettings
+from discreet.plan.policy.policy import About, Limits, Policy, SessionSettings
 from discreet.query.relations import folded
 from discreet.query.types import TYPES_BY_NAME, Type
 from discreet.requests.csv_format import CsvFormat

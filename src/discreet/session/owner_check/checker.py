@@ -20,7 +20,7 @@ from typing import Final
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Performance, SparkPerformance
 from discreet.plan.binding.binder import Binder
-from discreet.plan.binding.key_images import MOST_VALUES
+from discreet.plan.binding.public_keys import MOST_VALUES
 from discreet.plan.policy.owner_promises import promises_of
 from discreet.plan.policy.policy import Limits, Policy
 from discreet.query.expressions import Aggregate, Call, Column, Literal

@@ -52,7 +52,7 @@ from discreet.synthetic.inference.inference import CodedDomain, Codes, Marginal,
 Vector = NDArray[np.float64]
 
 _MOST_ANSWERS: Final = 1 << 24
-_AT_ONCE: Final = 1 << 23  # cells of a table that is made on the way: 64 MiB
+AT_ONCE: Final = 1 << 23  # cells of a table that is made on the way: 64 MiB
 _SMALL: Final = 1 << 12
 _MOST_KNOWN: Final = 1 << 9  # 16 MiB together
 
@@ -105,7 +105,7 @@ class TreeModel:
         Where the tables on the way would have too many cells at once, one free column is fixed to
         each of its codes in turn: that takes longer, and bounded memory.
         """
-        if free and self._largest(free, fixed) > _AT_ONCE:
+        if free and self._largest(free, fixed) > AT_ONCE:
             column = max(free, key=lambda one: self.domain.sizes[one])
             rest = tuple(one for one in free if one != column)
             slices = [

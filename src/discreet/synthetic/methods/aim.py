@@ -19,7 +19,7 @@ zero-concentrated privacy: the price is fixed beforehand, and how it is divided 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, final
@@ -33,7 +33,9 @@ from discreet.mechanisms import Gaussian
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.dense import DenseModel
 from discreet.synthetic.inference.descent import Effort
-from discreet.synthetic.inference.inference import ImpossibleCells, Marginal, Model
+from discreet.synthetic.inference.inference import CodedDomain, ImpossibleCells, Marginal, Model
+from discreet.synthetic.inference.junction_tree import MOST_BYTES, declared_bytes
+from discreet.synthetic.inference.tree_model import AT_ONCE
 from discreet.synthetic.measurer import Candidate, JointMeasurer
 from discreet.synthetic.methods.fitting import DENSE_CELLS, ModelRoom, best_fit, check_zeros
 from discreet.synthetic.methods.method import (
@@ -53,6 +55,8 @@ _NOISE: Final = math.sqrt(2 / math.pi)
 _SECONDS_A_CHECK: Final = 1.5e-6  # for each two columns; measured with 20 to 60 of them
 MOST_SECONDS: Final = 1800
 """How long a run may take by estimate."""
+_BYTES_COMPARED: Final = 12 * 8  # of a marginal's cell: measured or expected, and copies of it
+_TABLES: Final = 6  # that a marginal across the tree has at once
 _QUICK: Final = Effort(steps=60, tolerance=1e-3)
 
 
@@ -199,6 +203,21 @@ def work_seconds(task: Task, rounds: int) -> float:
         return 0.0
     each = _SECONDS_A_CHECK * task.domain.columns**2
     return rounds * len(task.workload.closure(task.domain)) * each
+
+
+def memory_bytes(domain: CodedDomain, closure: Iterable[Marginal], max_cells: int) -> int:
+    """Bound the memory of the model and of the marginals that it is compared with.
+
+    ``ModelRoom`` offers nothing that would take more.
+
+    >>> wide = CodedDomain(tuple("abcdefgh"), (9,) * 8)
+    >>> memory_bytes(wide, [(0, 1), (1, 2)], 1 << 22) >> 20
+    576
+    """
+    compared = _BYTES_COMPARED * sum(domain.size(marginal) for marginal in closure)
+    cells = min(max_cells, domain.cells)
+    model = min(MOST_BYTES, declared_bytes(domain, (), cells) + compared)
+    return model + compared + _TABLES * 8 * min(AT_ONCE, domain.cells)
 
 
 def _room(task: Task) -> ModelRoom:

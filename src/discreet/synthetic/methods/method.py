@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import WrongKind
-from discreet.plan.pricing.loss_sums import rho_sum
+from discreet.plan.pricing.calibration import rho_sum
 from discreet.synthetic.evidence import Evidence
 from discreet.synthetic.inference.inference import CodedDomain, ImpossibleCells, Model
 from discreet.synthetic.joint import UnitMoves, concentrated_leaf

@@ -1,7 +1,32 @@
-"""A strategy for a histogram of cells: which sums get noise, and how far a unit moves them.
+"""Linear strategies: noisy sums of cells and of groups, from which several answers are computed.
 
-Trust: kernel.  The sums that are priced here are the ones that are measured: a release computes
-them with this very object (:meth:`CellStrategy.measured`).
+Trust: kernel.  Noise is scaled to these norms.
+
+Definition.  A row lies in one cell, and has for each value v a whole number z(v) from low(v) <= 0
+to high(v) >= 0.  It moves the sums of a strategy by the vector of all B(j, (v, c)) z(v), where no
+sum holds two values.  Write D(v) = max(-low, high), and b(v, c) for the column of value v in cell
+c.
+Theorem (key ``joint-sums``).  Let all rows of a unit in a group count, with weights that add up to
+at most k.  Added or removed, it moves the sums of the group by at most
+
+    k max over c of the sum over v of D(v) |b(v, c)|_1,      in L1, and
+    k**2 max over c of the sum over v of D(v)**2 |b(v, c)|_2**2,      in the square of L2.
+
+The difference of two units in a group is at most k, or k**2, times the largest sum over v of
+
+    max of |x b(v, c) - y b(v, c')|    over x and y, each low(v) or high(v),
+
+over all cells c and c', equal ones too.  All bounds are attained by k rows in one cell.
+Proof.  What a unit adds is a point of k times the hull of zero and of all boxes, c for c, of what a
+row in c can add; each box holds zero.  Norms, and their squares, are convex, so the longest point
+of the hull, and the longest difference of two of its points, are found at corners; a corner of a
+box chooses low or high for each v by itself, and sums of different values are different
+coordinates, so that norms (squared, in L2) add up over v.
+Clamping the sum of a cell moves each coordinate by no more and the same way: since boxes hold zero,
+the difference of two units stays one of such points.  Clamping y moves no two further apart.
+Disjoint sums therefore cost the largest of their bounds, and not what these add up to.
+
+Numbers below 2**53 are exact here; larger ones are rounded up by a few parts in 10**12.
 
 Definition.  Of a histogram x over cells, a strategy measures y(j) = sum of B(j, c) x(c), for each
 of its *sums* j, with whole numbers B.  Noise is added to every y(j), and every answer is a sum of
@@ -32,33 +57,163 @@ min(n, k) of the last.  Sums over units have the same differences.  Engines cut 
 where the last one is cut, one of its cells is beyond 2**40 and stands still.
 That counts are nested is read off their conditions: those of the next are among those of the one
 before.  Engines count all of them in the same rows of a unit.
+
+Definition.  Groups are public and stand in the order of their keys.  Of the totals x of all groups
+a strategy measures y = B x, each group being a cell as above,
+with the norms w, f, W and F of the columns of B and of their differences.  Noise is added to every
+y(j).  Running sums, and totals themselves, are sums of multiples of noisy y(j): post-processing.
+Theorem (key ``group-sums``; the sensitivity of the matrix mechanism (Li, Miklau, Hay, McGregor and
+Rastogi 2015)).  Let a unit add a whole number from ``low`` to ``high`` to each of at most g
+groups, D = max(|low|, |high|).  Added or removed, it moves all y by at most g D w in L1, and g**2
+D**2 W in the square of L2.  Replaced by another, it moves them by at most g D f and g**2 D**2 F if
+low >= 0, and else by twice and four times the former.
+Proof.  Such a unit adds t(c) b(c) for at
+most g cells c, |t(c)| <= D, so the first is the triangle inequality.  If low >= 0 it adds a point
+of the polytope whose corners are zero and all g D b(c), since t(c) >= 0 and they add up to at most
+g D; the difference of two points is longest between two corners.  Else one unit goes and another
+comes. That a unit adds to at most g groups, and what, is enforced by the engine
+(``bounded-contribution``); which groups there are is the same for all neighbors.  Totals are
+clamped to 2**40 in size, so that no sum leaves 64 bits, which moves every total by no more.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity
-from discreet.plan.pricing.joint_norms import (
-    CellValue,
-    exact_sums,
-    joint_differences,
-    joint_lengths,
-)
 from discreet.query.expressions import Call, Case, Expression, Literal
 from discreet.requests.engine_request import Measure, Total
 from discreet.units import Relation
 
-if TYPE_CHECKING:  # planning knows no arrays of an engine
+if TYPE_CHECKING:  # for annotations alone
     from discreet.requests.raw_totals import Integers, SparseLeaves
+
+
+_BLOCK: Final = 512
+_EXACT: Final = 2.0**53
+_WIDEST: Final = 1 << 62
+_SLACK: Final = 1e-12
+
+Floats = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellValue:
+    """What is added up in cells: the measure that holds it, and bounds on one row, zero between.
+
+    ``step`` is as how many one counts: 1, but for rows that are counted in fractions.
+
+    >>> CellValue(measure="pay", low=-3, high=10).most
+    10
+    """
+
+    measure: str
+    low: int
+    high: int
+    step: int = 1
+
+    @property
+    def most(self) -> int:
+        """How far one row moves the sum of a cell."""
+        return max(-self.low, self.high)
+
+
+@functools.lru_cache(maxsize=64)
+def joint_lengths(strategy: CellStrategy) -> tuple[int, int]:
+    """Return how far one row more moves all sums: in L1, and in the square of L2."""
+    first, second = np.zeros(strategy.cells), np.zeros(strategy.cells)
+    for value, matrix in matrices(strategy):
+        first += float(value.most) * np.abs(matrix).sum(axis=1)
+        second += float(value.most) ** 2 * (matrix**2).sum(axis=1)
+    return _up(first.max(), first.max()), _up(second.max(), second.max())
+
+
+@functools.lru_cache(maxsize=64)
+def joint_differences(strategy: CellStrategy) -> tuple[int, int]:
+    """Return how far a row that takes the place of another moves all sums."""
+    known = list(matrices(strategy))
+    farthest = [0.0, 0.0]
+    for start in range(0, strategy.cells, _BLOCK):
+        stop = min(start + _BLOCK, strategy.cells)
+        size = stop - start, strategy.cells
+        far = np.zeros(size), np.zeros(size)
+        for value, matrix in known:
+            _add_differences(far, value, matrix, slice(start, stop))
+        farthest = [
+            max(known, float(each.max())) for known, each in zip(farthest, far, strict=True)
+        ]
+    largest = [4.0 * length for length in joint_lengths(strategy)]  # of all that is added up above
+    return _up(farthest[0], largest[0]), _up(farthest[1], largest[1])
+
+
+def _add_differences(
+    far: tuple[Floats, Floats], value: CellValue, matrix: Floats, part: slice
+) -> None:
+    """Add the largest differences of some cells and all others, for one value."""
+    ends = float(value.low), float(value.high)
+    here, sizes, squares = matrix[part], np.abs(matrix).sum(axis=1), (matrix**2).sum(axis=1)
+    level = float(np.abs(matrix).max(initial=0))
+    alike = bool(np.isin(matrix, (0.0, level)).all())  # then every norm follows from overlaps
+    common = here @ matrix.T
+    shared = level * ((here != 0).astype(np.float64) @ (matrix != 0).T)
+    first, second = (np.zeros(common.shape) for _ in range(2))
+    for x in ends:
+        for y in ends:
+            square = x * x * squares[part, np.newaxis] + y * y * squares - 2 * x * y * common
+            second = np.maximum(second, square)
+            if alike:
+                alone = abs(x) * (sizes[part, np.newaxis] - shared) + abs(y) * (sizes - shared)
+                moved = alone + abs(x - y) * shared
+            else:
+                moved = np.abs(x * here[:, np.newaxis] - y * matrix).sum(axis=2)
+            first = np.maximum(first, moved)
+    far[0][:] += first
+    far[1][:] += second
+
+
+def matrices(strategy: CellStrategy) -> Iterator[tuple[CellValue, Floats]]:
+    """Yield each value, and what one of it in each cell adds to the sums that hold it."""
+    size = strategy.cells
+    held: list[list[tuple[tuple[int, ...], tuple[int, ...]]]] = [[] for _ in strategy.values]
+    for columns, factors in strategy.terms():
+        (place,) = {column // size for column in columns}
+        held[place].append((columns, factors))
+    for place, (value, sums) in enumerate(zip(strategy.values, held, strict=True)):
+        matrix = np.zeros((size, len(sums)))
+        for index, (columns, factors) in enumerate(sums):
+            matrix[np.array(columns) - place * size, index] = factors
+        yield value, matrix
+
+
+def exact_sums(strategy: CellStrategy, sparse: SparseLeaves, groups: int) -> Integers:
+    """Return all sums of each group, clamped to what noise can be added to; none overflows."""
+    group, column, added = sparse
+    wide = np.zeros((groups, len(strategy.sums)), object)
+    for place, (columns, factors) in enumerate(strategy.terms()):
+        times = np.zeros(strategy.cells * len(strategy.values), np.int64)
+        times[list(columns)] = factors
+        inside = times[column] != 0
+        terms = added[inside].astype(object) * times[column[inside]].astype(object)
+        np.add.at(wide[:, place], group[inside], terms)
+    clamped: Integers = np.clip(wide, -_WIDEST, _WIDEST).astype(np.int64)
+    return clamped
+
+
+def _up(distance: float, largest: float) -> int:
+    """Round up; where numbers on the way were too large to be exact, by more than they err."""
+    return math.ceil(distance if largest < _EXACT else distance + largest * _SLACK)
+
 
 Weights = tuple[tuple[int, int | Fraction], ...]
 """The places of sums, and by what they are multiplied."""
@@ -66,7 +221,6 @@ Weights = tuple[tuple[int, int | Fraction], ...]
 Norms = tuple[int, int, int, int]
 """Of columns and of their differences: L1, L1, the square of L2, the square of L2."""
 
-_BLOCK: Final = 512
 _MOST_ROWS: Final = 1 << 40
 
 
@@ -324,3 +478,96 @@ def are_nested(measures: Sequence[Measure | None], most: int) -> bool:
         and all(outer <= inner for inner, outer in pairwise(known))
         and [*rows, most] == sorted([*rows, most])
     )
+
+
+_LARGEST: Final = 1 << 40
+
+
+def key_order(keys: Sequence[tuple[Any, ...]]) -> list[int]:
+    """Return the places of groups in the order of their keys, NULL first.
+
+    >>> key_order([(2,), (None,), (1,)])
+    [1, 2, 0]
+    """
+    return sorted(range(len(keys)), key=lambda at: [(part is not None, part) for part in keys[at]])
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupStrategy:
+    """Sums of groups that get noise.
+
+    Cell c is the group at place ``order[c]`` in the order of keys.  ``frames`` names what is
+    computed, a measure or a window, and says for each group, in the order of keys, which answer of
+    ``cells`` it is.
+    """
+
+    cells: CellStrategy
+    order: tuple[int, ...]
+    frames: tuple[tuple[str, tuple[int, ...]], ...]
+
+    def __hash__(self) -> int:
+        """Do not look at all places."""
+        return hash((self.cells, len(self.frames)))
+
+    def measured(self, totals: Integers, keys: Sequence[tuple[Any, ...]]) -> Integers:
+        """Return all sums, of totals of groups with these keys.
+
+        >>> cells = CellStrategy(words="", cells=2, sums=((0,), (0, 1)), answers=())
+        >>> upto = GroupStrategy(cells=cells, order=(1, 0), frames=())
+        >>> upto.measured(np.array([5, 2]), [("b",), ("a",)]).tolist()
+        [5, 7]
+        """
+        sorted_totals = totals[key_order(keys)][list(self.order)]
+        held = np.clip(sorted_totals, -_LARGEST, _LARGEST)
+        cells = np.arange(len(self.order))
+        found: Integers = self.cells.measured((np.zeros_like(cells), cells, held), 1)[0]
+        return found
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSumSensitivity(GroupSensitivity):
+    """What a unit adds to sums of groups; the rest is as for the totals themselves.
+
+    >>> cells = CellStrategy(words="", cells=3, sums=((0,), (0, 1), (2,)), answers=())
+    >>> far = GroupSumSensitivity(low=0, high=5, groups=1, available=3,
+    ...     sums=GroupStrategy(cells=cells, order=(0, 1, 2), frames=()))
+    >>> far.added, far.added_squared, far.replaced, far.replaced_squared
+    (10, 50, 15, 75)
+    """
+
+    sums: GroupStrategy
+
+    @property
+    def group_strategy(self) -> GroupStrategy:
+        """The sums that are measured."""
+        return self.sums
+
+    @property
+    def added(self) -> int:
+        """The L1 distance where a unit is added or removed."""
+        return self.groups * self.most * self.sums.cells.lengths[0]
+
+    @property
+    def added_squared(self) -> int:
+        """The square of the L2 distance where a unit is added or removed."""
+        return self.groups**2 * self.most_squared * self.sums.cells.lengths[1]
+
+    @property
+    def replaced(self) -> int:
+        """The L1 distance where a unit is replaced."""
+        if self.low < 0:
+            return 2 * self.added
+        return self.groups * self.most * self.sums.cells.norms[1]
+
+    @property
+    def replaced_squared(self) -> int:
+        """The square of the L2 distance where a unit is replaced."""
+        if self.low < 0:
+            return 4 * self.added_squared
+        return self.groups**2 * self.most_squared * self.sums.cells.norms[3]
+
+    def places(self, relation: Relation) -> int:  # noqa: ARG002
+        """Return in how many places sums can move."""
+        return len(self.sums.cells.sums)

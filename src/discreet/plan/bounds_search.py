@@ -1,4 +1,4 @@
-"""The search for bounds: the first stage of a question whose numbers have none, in public bins.
+"""Bounds on values, found privately: what is searched, in which bins, and what is found.
 
 Trust: kernel.
 
@@ -10,7 +10,7 @@ Bins rise with the numbers in them.  Nothing here depends on data.
 
 Definition.  A *target* is an expression without public bounds that an aggregate looks at.  Of every
 unit one row counts for each target, whichever a hash picks, in one of the bins of
-:mod:`discreet.plan.bounds_search.bounds_search`, whatever group the row is in.  Laplace noise is
+:mod:`discreet.plan.bounds_search`, whatever group the row is in.  Laplace noise is
 added to the number of units in every bin.  Bounds are computed from these noisy numbers alone: they
 are public then.
 Theorem (key ``bounds-search``; the search for bounds of Wilson et al. 2020, Differentially Private
@@ -34,11 +34,12 @@ from discreet.plan.statistics.contribution_bounds import Pair
 from discreet.query.expressions import Call, Expression, Literal
 from discreet.query.types import Type
 
-if TYPE_CHECKING:  # a search holds what search_steps makes
+if TYPE_CHECKING:  # for annotations alone
+    from discreet.plan.bounds_price import PricePromise
     from discreet.plan.pricing.calibration import Price
-    from discreet.plan.pricing.price_promise import PricePromise
     from discreet.plan.pricing.requested_price import PriceArguments
     from discreet.requests.engine_request import EngineRequest
+
 
 _SMALLEST: Final = -64
 _LARGEST: Final = 64

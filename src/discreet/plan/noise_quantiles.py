@@ -1,4 +1,4 @@
-"""Tail quantiles: how far noise is from zero, and how far beside a rank a quantile lies.
+"""How far sums of noise are from zero, and how far aside a chosen rank is, at most.
 
 Trust: public.  Error bars and intervals rest on them, and no promise of privacy does.
 

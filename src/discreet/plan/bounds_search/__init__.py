@@ -1,4 +1,0 @@
-"""Searching for missing bounds: private histograms of magnitudes, and the plan after them.
-
-Trust: public.
-"""

@@ -1,4 +1,0 @@
-"""Errors of an answer before any data is read, and prices from errors.
-
-Trust: public.
-"""
