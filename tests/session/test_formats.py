@@ -85,9 +85,8 @@ def test_a_release_with_bounds_is_written_as_it_was_read():
         plan = session.plan(FOUND, **FOUND_PRICE)
         release = read_stages(stored, plan, session._planning.second_stage)
     assert json.loads(release.written()) == json.loads(stored)["answer"]
-    assert [[b.about, str(b.low), str(b.high), b.seen] for b in release.plan.found] == json.loads(
-        stored
-    )["bounds"]
+    found = [[b.about, str(b.low), str(b.high), b.seen, str(b.outside)] for b in release.plan.found]
+    assert found == json.loads(stored)["bounds"]
 
 
 def test_another_version_is_refused():
