@@ -132,6 +132,20 @@ def test_init_knows_rows_and_types(tmp_path):
     assert policy.session.ledger == "l"
 
 
+def test_values_are_given_apart_from_the_text(clinic):
+    """A question with values is the one that has them written out."""
+    written = "SELECT COUNT(*) AS n FROM visits WHERE ward = 'A' AND cost > 2.5"
+    done = json.loads(answered(clinic, "plan", written, "--error=50", "--json").stdout)
+    for text, *given in (
+        ("ward = :w AND cost > :c", "--param=w=A", "--param=c=2.5"),
+        ("ward = ? AND cost > ?", "--param=1=A", "--param=2=2.5"),
+        ("ward = @w AND cost > @c", '--param=w="A"', "--param=c=2.5", "--dialect=bigquery"),
+    ):
+        question = f"SELECT COUNT(*) AS n FROM visits WHERE {text}"  # noqa: S608
+        plan = json.loads(answered(clinic, "plan", question, "--error=50", "--json", *given).stdout)
+        assert plan["digest"] == done["digest"]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -338,6 +352,8 @@ def test_the_ledger_is_shown_verified_and_exported(clinic, tmp_path):
         (["ask", COUNT, "--epsilon=0.1", "--rho=0.1"], 2, "WrongKind[E003]"),
         (["ask", COUNT, "--epsilon=much"], 2, "epsilon"),
         (["ask", COUNT, "--error=n"], 2, "--error NAME=NUMBER"),
+        (["ask", COUNT, "--epsilon=0.1", "--param=A"], 2, "--param NAME=VALUE"),
+        (["ask", COUNT, "--epsilon=0.1", "--param=w=A"], 2, "no place in the text"),
         (["plan", TWO, "--error=5"], 2, "--error n=5 --error 'mean cost'=5"),
         (["plan", COUNT, "--error=5", "--error=6"], 2, "--error n=5"),
         (["plan", COUNT, "--error=-5"], 2, "error['n']"),

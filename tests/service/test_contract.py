@@ -1,5 +1,6 @@
 """One suite over a session and a connection: the same verbs, the same documents, the same words."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -117,6 +118,22 @@ def test_the_table_builder_asks_what_sql_asks(asked):
     assert asked.ask(text, epsilon="0.5").receipt == str(first.receipt)
     with pytest.raises(errors.UnknownName):
         asked.table("nowhere")
+
+
+def test_values_and_the_dialect_travel_apart_from_the_text(asked):
+    """The question is the one that has the values written out, and a further draw is of it."""
+    written = "SELECT COUNT(*) AS n FROM visits WHERE ward = 'A' AND cost > 12.5"
+    plan = asked.plan(written, epsilon="0.5")
+    named = "SELECT COUNT(*) AS n FROM `visits` WHERE ward = @w AND cost > @c"
+    given = {"params": {"w": "A", "c": 12.5}, "dialect": "bigquery"}
+    assert asked.plan(named, epsilon="0.5", **given).digest == plan.digest
+    placed = "SELECT COUNT(*) AS n FROM visits WHERE ward = ? AND cost > ?"
+    exact = ["A", Decimal("12.5")]
+    assert asked.plan(placed, epsilon="0.5", params=exact).digest == plan.digest
+    first = asked.ask(named, epsilon="0.25", **given)
+    assert asked.remeasure(first, epsilon="0.25").receipt != first.receipt
+    with pytest.raises(errors.WrongKind):
+        asked.plan(placed, epsilon="0.5", params=["A", 12.5, {}])
 
 
 def test_an_error_may_be_given_for_a_price(asked):

@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from decimal import Decimal
 
 import pytest
 
@@ -72,6 +73,18 @@ def test_a_question_is_read_strictly():
     for odd in ({"invented": 1}, {"format": 2}, {"epsilon": True}, {"size": "3"}, {"confirm": 1}):
         with pytest.raises(WrongKind):
             QuestionDocument.read({**asked, **odd})
+
+
+def test_values_of_a_question_travel_with_their_types():
+    values = {"a": None, "b": True, "c": 7, "d": "A", "e": ["d", "2024-02-01"], "f": ["m", "0.1"]}
+    asked = QuestionDocument.read({"question": "SELECT", "params": values})
+    assert asked.written()["params"] == values
+    known = {"a": None, "b": True, "c": 7, "d": "A", "e": date(2024, 2, 1), "f": Decimal("0.1")}
+    assert asked.options()["params"] == known
+    assert QuestionDocument.read({"question": "SELECT", "params": known}) == asked
+    for odd in (7, "A", [["()", "1"]], [["d", "tomorrow"]], [["m", 3]], [{}], [object()], [[]]):
+        with pytest.raises(WrongKind):
+            QuestionDocument.read({"question": "SELECT", "params": odd})
 
 
 def test_a_problem_is_an_error_again():

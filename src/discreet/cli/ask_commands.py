@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -40,6 +40,14 @@ if TYPE_CHECKING:  # all are handed in
 __all__ = ["ask", "plan"]
 
 
+class SqlForm(NamedTuple):
+    """The text of a question, its dialect, and the values of its parameters."""
+
+    text: str
+    dialect: str | None = None
+    params: Mapping[str, Any] | None = None
+
+
 def plan(  # noqa: PLR0913  the options of a question
     question: options.QuestionArgument,
     *,
@@ -59,6 +67,7 @@ def plan(  # noqa: PLR0913  the options of a question
     max_groups: options.GroupsOption = None,
     limits_epsilon: options.LimitsOption = None,
     dialect: options.DialectOption = None,
+    param: options.ParamOption = None,
     sql: options.SqlOption = False,
     verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
@@ -66,20 +75,20 @@ def plan(  # noqa: PLR0913  the options of a question
     """Say what an answer would cost and how exact it would be; spend nothing but on limits."""
     with errors_reported(as_json=as_json, verbose=verbose):
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
-        text = _text(question)
-        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
+        form = SqlForm(_text(question), dialect, options.params_of(param))
+        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
-        price["dialect"] = dialect
+        price |= {"dialect": form.dialect, "params": form.params}
         if limits_epsilon is None:
             project = project.before_asking()
         else:
             project.named_ledger()
         with open_inputs(project, account, analyst) as session:
             if sql:
-                statements = session.plan(text, **price).sql()
+                statements = session.plan(form.text, **price).sql()
                 write_result("sql", {"sql": statements}, statements, as_json=as_json)
                 return
-            _show_plan(session, text, price, as_json=as_json, verbose=verbose)
+            _show_plan(session, form.text, price, as_json=as_json, verbose=verbose)
 
 
 def ask(  # noqa: PLR0913  the options of a question
@@ -101,6 +110,7 @@ def ask(  # noqa: PLR0913  the options of a question
     max_groups: options.GroupsOption = None,
     limits_epsilon: options.LimitsOption = None,
     dialect: options.DialectOption = None,
+    param: options.ParamOption = None,
     share_cut_epsilon: Annotated[
         str | None,
         typer.Option(help="Buy the share of rows that limits cut for this price, in addition."),
@@ -123,31 +133,31 @@ def ask(  # noqa: PLR0913  the options of a question
     with errors_reported(as_json=as_json, verbose=verbose):
         if server is not None:
             _refuse_local(data, policy, ledger, account, analyst)
-            text = _text(question)
-            price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
+            form = SqlForm(_text(question), dialect, options.params_of(param))
+            price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, form)
             price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
-            price["dialect"] = dialect
+            price |= {"dialect": form.dialect, "params": form.params}
             with service.connect(server, token=token, dataset=dataset) as connection:
                 if dry_run:
                     _refuse_buying(limits_epsilon)
-                    _show_plan(connection, text, price, as_json=as_json, verbose=verbose)
+                    _show_plan(connection, form.text, price, as_json=as_json, verbose=verbose)
                     return
                 if share_cut_epsilon is not None:
                     price["share_cut"] = share_cut(epsilon=share_cut_epsilon)
-                answer = connection.ask(text, confirm=confirm, **price)
+                answer = connection.ask(form.text, confirm=confirm, **price)
                 write_document(answer if as_json else None, answer.details if verbose else answer)
                 if not (as_json or answer.left is None):
                     tell(f"{int(100 * answer.left.part)} % of the budget left: {answer.left}\n")
             return
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
-        text = _text(question)
-        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, text)
+        form = SqlForm(_text(question), dialect, options.params_of(param))
+        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
-        price["dialect"] = dialect
+        price |= {"dialect": form.dialect, "params": form.params}
         if dry_run:
             _refuse_buying(limits_epsilon)
             with open_inputs(project.before_asking(), account, analyst) as session:
-                _show_plan(session, text, price, as_json=as_json, verbose=verbose)
+                _show_plan(session, form.text, price, as_json=as_json, verbose=verbose)
             return
         project.named_ledger()
         share = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
@@ -155,7 +165,7 @@ def ask(  # noqa: PLR0913  the options of a question
         with ExitStack() as opened:
             with console.status(Waiting()) if console.is_terminal else nullcontext():
                 session = opened.enter_context(open_inputs(project, account, analyst))
-                release = session.ask(text, confirm=confirm, **price, share_cut=share)
+                release = session.ask(form.text, confirm=confirm, **price, share_cut=share)
             pointer = _pointer(release, policy, ledger)
             _show_answer(release, session.remaining, pointer, as_json=as_json, verbose=verbose)
 
@@ -238,9 +248,9 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
     size: int | None,
     confidence: str | None,
     bounds_epsilon: str | None,
-    text: str,
+    form: SqlForm,
 ) -> dict[str, Any]:
-    errors = errors_by_name(error, text)
+    errors = errors_by_name(error, form)
     return {
         "epsilon": epsilon,
         "rho": rho,
@@ -252,16 +262,17 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
     }
 
 
-def errors_by_name(given: list[str] | None, text: str) -> dict[str, str]:
+def errors_by_name(given: list[str] | None, form: SqlForm) -> dict[str, str]:
     """Return how far outputs may be off, by their names; a number alone is for the only one.
 
-    >>> errors_by_name(["5"], "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward")
+    >>> text = "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward"
+    >>> errors_by_name(["5"], SqlForm(text))
     {'visits': '5'}
     """
     alone = [value for value in given or () if "=" not in value and _is_number(value)]
     if not alone:
         return options.name_value_pairs(given, option="--error", of="number")
-    outputs = question_of(text).outputs
+    outputs = question_of(form.text, form.dialect, form.params).outputs
     names = [name for name, value in outputs if not isinstance(value, Grouped)]
     if len(names) == len(given or ()) == 1:
         return {names[0]: alone[0]}

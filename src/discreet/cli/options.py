@@ -11,11 +11,13 @@ In an example, a line that begins with ``\b`` keeps the lines below it as they a
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Final, final
+from typing import Annotated, Any, Final, final
 
 import typer
 
@@ -136,6 +138,13 @@ BoundsOption = Annotated[
 DialectOption = Annotated[
     str | None, typer.Option("--dialect", help="The dialect of the SQL, such as bigquery.")
 ]
+ParamOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        help="NAME=VALUE: the value of :name, @name or $1; 1=, 2= and so on are those of ?.",
+    ),
+]
 RowsOption = Annotated[
     int | None, typer.Option("--max-rows", help="Rows of a unit in a group, for this question.")
 ]
@@ -180,6 +189,24 @@ def name_value_pairs(given: list[str] | None, *, option: str, of: str) -> dict[s
     return pairs
 
 
+def params_of(given: list[str] | None) -> dict[str, Any] | None:
+    """Read values of parameters: numbers, "strings", true, false and null of JSON; others are text.
+
+    >>> params_of(["ward=A", "cost=2.5", 'code="7"', "day=2024-02-01"])
+    {'ward': 'A', 'cost': Decimal('2.5'), 'code': '7', 'day': '2024-02-01'}
+    """
+    pairs = name_value_pairs(given, option="--param", of="value")
+    return {name: _scalar(text) for name, text in pairs.items()} or None
+
+
+def _scalar(text: str) -> object:
+    try:
+        value = json.loads(text, parse_float=Decimal, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
+    return text if isinstance(value, list | dict) else value
+
+
 def data_of(given: list[str] | None) -> str | dict[str, str] | None:
     """Read where the data is: one file or address, or several by the names of their tables.
 
@@ -221,6 +248,7 @@ _LINES: Final = {
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1',
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --dry-run',
         'discreet ask "SELECT COUNT(*) AS n FROM visits" --error n=20 --json',
+        'discreet ask "SELECT COUNT(*) AS n FROM visits WHERE ward = :w" --param w=A --epsilon 0.1',
         (
             'discreet ask "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 '
             "--server https://clinic.example"

@@ -56,6 +56,46 @@ def _asked(value: object) -> object:
     raise _refused("'question' is neither SQL text nor the tree of a question")
 
 
+def _params(value: object) -> object:
+    """Return the values of parameters with the tags of a tree; a number may be plain JSON."""
+    if isinstance(value, Mapping):
+        return {str(name): _param(each) for name, each in _few(value).items()} or None
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_param(each) for each in _few(value)] or None
+    if value is None:
+        return None
+    raise _refused("'params' is neither a list nor an object")
+
+
+def _few(values: Any) -> Any:
+    if len(values) > _OUTPUTS:
+        raise _refused("'params' has too many values")
+    return values
+
+
+def _param(value: object) -> Any:
+    try:
+        tagged = value if isinstance(value, list) else _written(value)
+        read_param(tagged)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        raise _refused("a value of 'params' has no literal in SQL") from None
+    return tagged
+
+
+def read_param(value: Any) -> Any:
+    """Return the value of a parameter that travels.
+
+    >>> read_param("A"), read_param(["d", "2024-02-01"])
+    ('A', datetime.date(2024, 2, 1))
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    tag, written = value
+    if tag not in {"f", "m", "t", "d"} or not isinstance(written, str) or len(written) > 100:
+        raise ValueError
+    return _PLAIN[tag](written)
+
+
 _Number = Annotated[str | None, BeforeValidator(_number, json_schema_input_type=str | float | None)]
 _Count = Annotated[int | None, Field(strict=True)]
 
@@ -91,6 +131,12 @@ class QuestionDocument(Document):
     limits_epsilon: _Number = None
     share_cut_epsilon: _Number = None
     confirm: Annotated[bool, Field(strict=True)] = False
+    dialect: Annotated[str, Field(max_length=100)] | None = None
+    params: Annotated[
+        list[Any] | dict[str, Any] | None,
+        BeforeValidator(_params),
+        Field(description="The values of parameters: of ? and $1 in a list, else by name."),
+    ] = None
 
     @field_validator("error")
     @classmethod
@@ -118,6 +164,11 @@ class QuestionDocument(Document):
         """All that was given but the question."""
         return {name: each for name, each in self.written().items() if name != "question"}
 
+    @property
+    def is_about(self) -> tuple[object, ...]:
+        """All that says what is asked, and nothing of its price."""
+        return self.question, self.dialect, self.params
+
     def written(self) -> dict[str, Any]:
         """Return plain JSON, without what is not given."""
         return self.model_dump(mode="json", exclude_defaults=True)
@@ -138,12 +189,18 @@ class QuestionDocument(Document):
         if self.bounds_epsilon is not None or self.bounds_rho is not None:
             bounds = estimate(epsilon=self.bounds_epsilon, rho=self.bounds_rho)
         names = ("epsilon", "rho", "delta", "error", "size", "confidence")
-        cut = self.share_cut_epsilon
+        cut, params = self.share_cut_epsilon, self.params
+        if isinstance(params, list):
+            params = [read_param(each) for each in params]
+        elif params is not None:
+            params = {name: read_param(each) for name, each in params.items()}
         return {
             **{name: getattr(self, name) for name in names},
             "bounds": bounds,
             "limits": self._limits(),
             "share_cut": None if cut is None else share_cut(epsilon=cut),
+            "dialect": self.dialect,
+            "params": params,
         }
 
     def _limits(self) -> Any:
@@ -161,7 +218,7 @@ def check_draws(asked: Sequence[QuestionDocument]) -> None:
     >>> one = QuestionDocument.read({"question": "SELECT COUNT(*) AS n FROM t", "epsilon": "1"})
     >>> check_draws([one, one])
     """
-    if any(each.question != asked[0].question for each in asked[1:]):
+    if any(each.is_about != asked[0].is_about for each in asked[1:]):
         raise _refused("a further draw has another question than the first")
 
 

@@ -45,7 +45,8 @@ def question_document(
     given = {name: value for name, value in options.items() if value is not None}
     bounds, limits = given.pop("bounds", None), given.pop("limits", None)
     share, errors = given.pop("share_cut", None), given.pop("error", None)
-    document = {name: each if name == "size" else _number(each) for name, each in given.items()}
+    as_given = {name: given.pop(name) for name in ("size", "dialect", "params") if name in given}
+    document = {name: _number(each) for name, each in given.items()} | as_given
     if errors is not None:
         if not isinstance(errors, Mapping):
             raise _wrong("error is not a mapping of outputs to numbers")
@@ -273,7 +274,8 @@ class ServerConnection:
         if isinstance(answered, ReleaseDocument):
             before = self._known(f"release {answered.receipt}", "answer")
             again = question_document("SELECT", price, confirm=confirm)
-            further = again.but(question=before[0].question)
+            first = before[0]
+            further = again.but(question=first.question, dialect=first.dialect, params=first.params)
         else:
             further = question_document(answered, price, confirm=confirm)
             before = (further,)

@@ -145,7 +145,7 @@ def _finite(*values: float) -> bool:
 router = APIRouter()
 AUDIENCES: Final = ("analyst", "subject", "steward", "auditor")
 _ROWS: Final = 500
-_KEPT: Final = frozenset({"confidence", "delta", "size"})
+_KEPT: Final = frozenset({"confidence", "delta", "dialect", "params", "size"})
 """What another draw of an answer takes over from the first."""
 
 
