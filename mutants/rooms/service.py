@@ -147,8 +147,8 @@ MUTANTS: Final = (
     Mutant(
         name="a further draw is one of another question",
         file=_FORM,
-        old="    if any(each.question != asked[0].question for each in asked[1:]):",
-        new="    if len(asked) > 2 and any(each.question != asked[0].question for each in asked[1:]):",
+        old="    if any(each.is_about != asked[0].is_about for each in asked[1:]):",
+        new="    if len(asked) > 2 and any(each.is_about != asked[0].is_about for each in asked[1:]):",
         why="An answer is averaged with one about other rows, and recorded under its name.",
         caught_by=("tests/service/test_spending.py::test_further_draws_are_of_the_same_question",),
     ),

@@ -130,7 +130,11 @@ def test_the_types_of_a_database_are_read_as_ours(tmp_path):
             Type.TIMESTAMP,
             datetime(2024, 2, 29, 12),
         ),
-        "TIMESTAMP WITH TIME ZONE": ("NULL", None, None),
+        "TIMESTAMP WITH TIME ZONE": (
+            "'2024-03-31 02:30:00+05:30'",
+            Type.TIMESTAMP,
+            datetime(2024, 3, 30, 21),
+        ),
         "INTEGER[]": ("[1]", None, None),
         "STRUCT(a INTEGER)": ("{'a': 1}", None, None),
         "BLOB": ("'x'", None, None),
@@ -151,8 +155,43 @@ def test_the_types_of_a_database_are_read_as_ours(tmp_path):
 def test_columns_of_frames_that_cannot_be_named_are_there_without_a_type():
     table = pa.table({"a": [1], "b": [[1]], "c": [b"x"], "d": pa.array([None])})
     assert columns(table) == {"a": Type.INTEGER, "b": None, "c": None, "d": None}
-    zoned = pa.table({"a": [1], "m": pa.array([0], type=pa.timestamp("us", tz="UTC"))})
-    assert columns(zoned)["m"] is None
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_moments_with_a_time_zone_are_read_in_utc(tmp_path, unit):
+    """Wherever they are held, and whatever the zone of this machine or of the column is."""
+    count = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    noon, kind = 1_709_208_000 * count, pa.timestamp(unit, tz="America/New_York")
+    plain = pa.table({"m": pa.array([noon, -1 * count, None], type=pa.int64()).cast(kind)})
+    expected = [datetime(2024, 2, 29, 12), datetime(1969, 12, 31, 23, 59, 59), None]
+    pq.write_table(plain, tmp_path / "t.parquet")
+    sources = [plain, plain.to_pandas(), pl.from_arrow(plain), tmp_path / "t.parquet"]
+    for data in (*sources, ds.dataset(tmp_path / "t.parquet"), ds.dataset(plain)):
+        assert columns(data) == {"m": Type.TIMESTAMP}
+        assert [row["m"] for row in contents(data, m=Type.TIMESTAMP)] == expected
+    edges = [2**63 - 1, -(2**63), -(2**63) + 1, 2**62, 0]
+    far = pa.table({"m": pa.array(edges, type=pa.int64()).cast(kind)})
+    found = [row["m"] for row in contents(far, m=Type.TIMESTAMP)]
+    assert found[-1] == datetime(1970, 1, 1)
+    assert found[:2] == [None, None] or unit == "ns"
+
+
+def test_moments_with_a_time_zone_that_no_calendar_has_are_null(tmp_path):
+    path = str(tmp_path / "t.duckdb")
+    with duckdb.connect(path) as made:
+        made.execute("SET TimeZone = 'Asia/Kolkata'")
+        made.execute("CREATE TABLE t (n INTEGER, m TIMESTAMPTZ)")
+        made.execute(
+            "INSERT INTO t VALUES (1, 'infinity'), (2, '-infinity'), (3, NULL),"
+            " (4, '290000-01-01 00:00:00+00'), (5, '9999-12-31 23:59:59.999999+00'),"
+            " (6, '10000-01-01 00:00:00+00'), (7, '0001-01-01 00:00:00+00'),"
+            " (8, '0001-01-01 00:00:00+01'), (9, '290000-01-01 (BC) 00:00:00+00')"
+        )
+    rows = contents(path, n=Type.INTEGER, m=Type.TIMESTAMP)
+    assert {row["n"]: row["m"] for row in rows if row["m"] is not None} == {
+        5: datetime(9999, 12, 31, 23, 59, 59, 999999),
+        7: datetime(1, 1, 1),
+    }
 
 
 def test_narrow_and_extreme_arrow_values_are_read():

@@ -80,7 +80,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
         },
         "views": {**_SESSION, "DuckDB": _CLOSED, "PostgreSQL": _CLOSED},
         "streams": dict.fromkeys(ENGINES, _CLOSED),
-        "moments with a time zone": {**dict.fromkeys(ENGINES, _READ), **_SESSION},
+        "moments with a time zone": {**_SESSION, "Spark": _READ},
         "more than 60 columns of texts": _EVERYWHERE,
     },
     "Whose rows they are": {

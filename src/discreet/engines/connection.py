@@ -30,6 +30,7 @@ from discreet.engines.sources.source import quoted_name as name
 from discreet.engines.sources.source import quoted_text as text
 from discreet.engines.sources.stored_columns import (
     UUID_TEXT,
+    ZONED,
     TableView,
     base_type,
     print_scan,
@@ -162,7 +163,7 @@ class Connection:
                 source=source.kind,
                 native=source.types.get(column) or ("ENUM" if kind.startswith("ENUM") else kind),
                 form=stored_form(kind),
-                blurred=column in blurred or kind == "TIMESTAMP_NS",  # read as microseconds
+                blurred=column in blurred or kind in {"TIMESTAMP_NS", *ZONED},  # as microseconds
                 cells=cells,
             )
             for column, kind in native.items()

@@ -258,6 +258,8 @@ class PostgresPlace(Place):
     def zoned(self):
         """Take a table of the server."""
         make(self.server, "moments", {"u": Type.INTEGER, "m": "timestamptz"})
+        with connect(self.server) as connection:
+            connection.execute("INSERT INTO moments VALUES (1, %s)", [f"{NOON}+00"])
         return {"moments": f"{self.server.address()}/moments"}
 
 

@@ -172,6 +172,18 @@ def test_moments(column):
     assert column("timestamp", *(f"'{moment}'" for moment in outside), "NULL") == [None] * 6
 
 
+def test_moments_with_a_time_zone_are_read_in_utc(column, owner):
+    moments = ["2024-03-31 02:30:00+05:30", "1969-12-31 23:59:59-01", "2024-02-29 12:00:00.000001Z"]
+    expected = [(2024, 3, 30, 21), (1970, 1, 1, 0, 59, 59), (2024, 2, 29, 12, 0, 0, 1)]
+    found = column("timestamptz", *(f"'{moment}'" for moment in moments), "NULL")
+    assert found == [*(datetime(*parts) for parts in expected), None]  # noqa: DTZ001  in UTC
+    ends = ["0001-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"]
+    assert None not in column("timestamptz", *(f"'{moment}'" for moment in ends))
+    outside = ["infinity", "-infinity", "0001-01-01 00:00:00+01", "9999-12-31 23:59:59-01"]
+    outside += ["294276-12-31 00:00:00+00", "4713-01-01 00:00:00+00 BC"]
+    assert column("timestamptz", *(f"'{moment}'" for moment in outside)) == [None] * 6
+
+
 @pytest.mark.parametrize("kind", list(Type))
 def test_edges_are_what_duckdb_makes_of_them_in_arrow(kind, postgres, place):
     """All values of a type, as groups where they can be, and as what is counted."""
@@ -207,7 +219,7 @@ def test_edges_are_what_duckdb_makes_of_them_in_arrow(kind, postgres, place):
 
 def test_types_that_cannot_be_named(owner, place):
     others = (
-        "timestamptz, time, timetz, interval, bytea, json, jsonb, xml, inet, point, int4range, "
+        "time, timetz, interval, bytea, json, jsonb, xml, inet, point, int4range, "
         'money, oid, name, "char", bit(3), int[], text[], numeric[], positive, pair'
     )
     owner(

@@ -7,8 +7,8 @@ any length.  Casts are those that the server was made with, and which nobody can
 Whole numbers are INTEGER.  Floats are FLOAT, and so are decimals, as the nearest float, NULL if
 there is none.  Strings, UUIDs and enumerations are TEXT, without the blanks that fill up a
 ``char``, compared by code points; one of more than 16 MiB is NULL.  Days and timestamps outside the
-years 1 to 9999, infinite ones among them, are NULL.  Timestamps with a time zone and all other
-types cannot be named.
+years 1 to 9999, infinite ones among them, are NULL; a timestamp with a time zone is read in UTC.
+All other types cannot be named.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ FORMS: Final[dict[str, Type]] = {
     "bool": Type.BOOLEAN,
     "date": Type.DATE,
     "timestamp": Type.TIMESTAMP,
+    "timestamptz": Type.TIMESTAMP,
 }
 """Our type for one of the server's; those that are missing here have none."""
 
@@ -181,6 +182,9 @@ class PostgresDialect(Dialect):
                 value = self.uuid(text)
             case "uuid" | "enum":
                 value = sql(f'TEXTIN({form}_OUT(:x)) COLLATE "C"', self.name, x=node)
+            case "timestamptz":
+                moment = sql(":x AT TIME ZONE 'UTC'", self.name, x=node)
+                value = in_years(self, moment, kind)
             case "date" | "timestamp":
                 value = in_years(self, node, kind)
             case "int2" | "int4":

@@ -130,6 +130,7 @@ _PLAIN: Final = (
     kinds.is_large_string,
     kinds.is_string_view,
     kinds.is_date32,
+    kinds.is_timestamp,
 )
 
 
@@ -176,6 +177,8 @@ def from_arrow(
         if kinds.is_dictionary(field.type):
             column.validate(full=True)  # an index may point nowhere
             column = column.cast(field.type.value_type)
+        if kinds.is_timestamp(column.type):
+            column = column.cast(pa.timestamp(column.type.unit))  # in UTC, as it is held
         if is_readable(column.type):
             arrays[field.name] = column
         else:
@@ -223,8 +226,6 @@ def _is_text(value: object) -> bool:
 
 def is_readable(kind: pa.DataType) -> bool:
     """Say whether values of a type can be read as values of ours."""
-    if kinds.is_timestamp(kind):
-        return kind.tz is None
     if kinds.is_decimal128(kind):
         return bool(kind.scale >= 0)
     return any(test(kind) for test in _PLAIN)

@@ -4,7 +4,8 @@ Trust: kernel (T2).  No value can make a scan fail: what does not fit is NULL.
 
 Integers of every width are INTEGER, NULL if they need more than 64 bits; decimals and narrow floats
 are FLOAT; enumerations and UUIDs are TEXT; timestamps of any precision are TIMESTAMP, rounded to
-microseconds.  Timestamps with a time zone, lists, structs, intervals and bytes cannot be named.
+microseconds, and those with a time zone are read in UTC.  Lists, structs, intervals and bytes cannot
+be named.
 Cells of CSV files can be read as all of our types (:mod:`discreet.engines.sources.cells`).
 """
 
@@ -27,6 +28,7 @@ from discreet.query.expression_types import CASTS
 from discreet.query.relations import Scan, folded
 from discreet.query.types import Type
 
+ZONED: Final = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
 _TYPES: Final[dict[str, Type]] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Type.INTEGER),
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), Type.INTEGER),
@@ -35,7 +37,13 @@ _TYPES: Final[dict[str, Type]] = {
     "BOOLEAN": Type.BOOLEAN,
     "DATE": Type.DATE,
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Type.TIMESTAMP),
+    **dict.fromkeys(ZONED, Type.TIMESTAMP),
 }
+_IN_UTC: Final = (
+    "CASE WHEN EPOCH_US(:x) BETWEEN -62135596800000000 AND 253402300799999999"
+    " THEN MAKE_TIMESTAMP(EPOCH_US(:x)) END"
+)
+"""A moment in UTC, by its microseconds since 1970; NULL outside the years 1 to 9999."""
 UUID_TEXT: Final = "VARCHAR AS UUID"
 """The type of texts that are UUIDs by declaration: each is read in its one usual form, or NULL."""
 
@@ -47,7 +55,7 @@ def base_type(native: str) -> Type | None:
     """Return our type for one of DuckDB's, or None if there is none.
 
     >>> base_type("DECIMAL(18,3)"), base_type("INTEGER[]"), base_type("TIMESTAMP WITH TIME ZONE")
-    (FLOAT, None, None)
+    (FLOAT, None, TIMESTAMP)
     """
     if native.endswith("]"):  # a list of something
         return None
@@ -121,6 +129,10 @@ def _timestamp(node: Node, native: str) -> Node:
     """
     if native == "TIMESTAMP":
         return node
+    if native in ZONED:  # the setting TimeZone would decide what a cast to TIMESTAMP gives
+        if native != ZONED[0]:
+            node = sql("TRY_CAST(:x AS TIMESTAMPTZ)", DUCKDB.name, x=node)
+        return sql(_IN_UTC, DUCKDB.name, x=node)
     cast = sql("TRY_CAST(:x AS TIMESTAMP)", DUCKDB.name, x=node)
     return DUCKDB.op("finite", x=cast)
 
