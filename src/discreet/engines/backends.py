@@ -66,7 +66,7 @@ _OPTIONS: Final = FeatureSupport(NOTIMPL, "what makes an engine faster is differ
 _SESSION: Final = {"reference": _CLOSED}  # lists of rows are nothing that a session opens
 
 SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
-    "Where rows come from": {
+    "Sources": {
         "public tables from elsewhere": _SESSION,
         "private tables from elsewhere": {
             **_SESSION,
@@ -80,23 +80,23 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
         },
         "views": {**_SESSION, "DuckDB": _CLOSED, "PostgreSQL": _CLOSED},
         "streams": dict.fromkeys(ENGINES, _CLOSED),
-        "moments with a time zone": {**_SESSION, "Spark": _READ},
-        "more than 60 columns of texts": _EVERYWHERE,
+        "timestamps with a time zone": {**_SESSION, "Spark": _READ},
+        "more than 60 text columns": _EVERYWHERE,
     },
-    "Whose rows they are": {
+    "Privacy units": {
         "row units": _EVERYWHERE,
         "units of several columns": _EVERYWHERE,
         "units named by floats": _EVERYWHERE,
         "linked tables": _EVERYWHERE,
     },
-    "What is measured": dict.fromkeys(
+    "Aggregates": dict.fromkeys(
         (
             *("COUNT", "SUM", "AVG", "VARIANCE"),
             *("COUNT(DISTINCT unit)", "COUNT(DISTINCT)", "SUM(DISTINCT)", "quantiles"),
         ),
         _EVERYWHERE,
     ),
-    "Of which rows and groups": dict.fromkeys(
+    "Rows and groups": dict.fromkeys(
         (
             "functions and casts",
             "public joins",
@@ -111,7 +111,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Mapping[str, FeatureSupport]]]] = {
         ),
         _EVERYWHERE,
     ),
-    "How it is answered": {
+    "Running": {
         "estimated bounds": _SESSION,
         "progress": dict.fromkeys(("DuckDB", "PostgreSQL", "reference"), _OPTIONS),
         "interrupting": _SESSION,

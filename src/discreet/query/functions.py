@@ -87,10 +87,10 @@ def _comparisons() -> tuple[Function, ...]:
         for sign, words in {
             "=": "equals",
             "<>": "does not equal",
-            "<": "lies below",
-            "<=": "lies below or equals",
-            ">": "lies above",
-            ">=": "lies above or equals",
+            "<": "is below",
+            "<=": "is at most",
+            ">": "is above",
+            ">=": "is at least",
         }.items()
     )
 
@@ -110,14 +110,16 @@ _NUMERIC: Final = (
     Function("-", (NUMBERS, NUMBERS), "same", "the difference; NULL as for +"),
     Function("*", (NUMBERS, NUMBERS), "same", "the product; NULL as for +"),
     Function("/", (NUMBERS, NUMBERS), Type.FLOAT, "the quotient as a FLOAT; NULL if by zero"),
-    Function("DIV", (_INTEGER, _INTEGER), Type.INTEGER, "the quotient, cut toward 0; NULL if by 0"),
-    Function("MOD", (_INTEGER, _INTEGER), Type.INTEGER, "what DIV leaves; NULL if by 0"),
+    Function(
+        "DIV", (_INTEGER, _INTEGER), Type.INTEGER, "the quotient, truncated toward 0; NULL if by 0"
+    ),
+    Function("MOD", (_INTEGER, _INTEGER), Type.INTEGER, "the remainder of DIV; NULL if by 0"),
     Function("NEGATE", (NUMBERS,), "same", "the number with the other sign; NULL as for +"),
     Function("ABS", (NUMBERS,), "same", "the number without its sign; NULL as for +"),
     Function("SIGN", (NUMBERS,), Type.INTEGER, "-1, 0 or 1"),
-    Function("FLOOR", (NUMBERS,), "same", "the largest whole number that is not above"),
-    Function("CEIL", (NUMBERS,), "same", "the smallest whole number that is not below"),
-    Function("ROUND", (NUMBERS,), "same", "the nearest whole number; halves go away from 0"),
+    Function("FLOOR", (NUMBERS,), "same", "the largest integer that is not above"),
+    Function("CEIL", (NUMBERS,), "same", "the smallest integer that is not below"),
+    Function("ROUND", (NUMBERS,), "same", "the nearest integer; halves round away from 0"),
     Function("SQRT", (NUMBERS,), Type.FLOAT, "the square root; NULL of a number below 0"),
     Function("LEAST", (_ANY,), "same", "the smallest; NULL if any is NULL", repeats=True),
     Function("GREATEST", (_ANY,), "same", "the largest; NULL if any is NULL", repeats=True),
@@ -176,7 +178,7 @@ _CALENDAR: Final = (
         "DATE_TRUNC",
         (_TIME, _TEXT),
         "first",
-        "the first day, or moment, of the part in which it lies; an ISOWEEK begins on Monday",
+        "the first day, or timestamp, of its date part; an ISOWEEK begins on Monday",
         written=(1,),
     ),
     Function(
@@ -204,7 +206,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
 RELEASED: Final[dict[str, Function]] = {
     function.name: function
     for function in (
-        Function("EXP", (NUMBERS,), Type.FLOAT, "e to the power of it; NULL if not finite"),
+        Function("EXP", (NUMBERS,), Type.FLOAT, "e to the power of the number; NULL if not finite"),
         Function("LN", (NUMBERS,), Type.FLOAT, "the natural logarithm; NULL unless above 0"),
         Function("LOG10", (NUMBERS,), Type.FLOAT, "the logarithm to base 10; NULL unless above 0"),
         Function("LOG2", (NUMBERS,), Type.FLOAT, "the logarithm to base 2; NULL unless above 0"),
@@ -212,7 +214,7 @@ RELEASED: Final[dict[str, Function]] = {
             "POWER",
             (NUMBERS, NUMBERS),
             Type.FLOAT,
-            "the first to the power of the second; NULL if that is no finite number",
+            "the first to the power of the second; NULL if not finite",
         ),
     )
 }

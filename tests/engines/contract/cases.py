@@ -273,7 +273,7 @@ def many_texts():
     value = DistinctCount(name="values", expression=Call("CONCAT", texts), most=2)
     return Asked(
         name="many texts",
-        features=frozenset({"more than 60 columns of texts"}),
+        features=frozenset({"more than 60 text columns"}),
         rows={"texts": rows},
         types={"texts": types},
         known=Schema([TableFacts(name="texts", columns=facts, unit=("u",))]),

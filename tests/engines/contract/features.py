@@ -119,7 +119,7 @@ SCENES = {
     "public tables of more than 64 MiB": large,
     "views": view,
     "streams": stream,
-    "moments with a time zone": zoned,
+    "timestamps with a time zone": zoned,
     "estimated bounds": estimated,
     "progress": progress,
     "interrupting": lambda place, folder: session(place).close(),  # more in test_interrupts
