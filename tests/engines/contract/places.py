@@ -259,7 +259,7 @@ class PostgresPlace(Place):
         """Take a table of the server."""
         make(self.server, "moments", {"u": Type.INTEGER, "m": "timestamptz"})
         with connect(self.server) as connection:
-            connection.execute("INSERT INTO moments VALUES (1, %s)", [f"{NOON}+00"])
+            connection.execute("INSERT INTO moments VALUES (1, %s)", [NOON])
         return {"moments": f"{self.server.address()}/moments"}
 
 

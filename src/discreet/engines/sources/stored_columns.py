@@ -4,8 +4,7 @@ Trust: kernel (T2).  No value can make a scan fail: what does not fit is NULL.
 
 Integers of every width are INTEGER, NULL if they need more than 64 bits; decimals and narrow floats
 are FLOAT; enumerations and UUIDs are TEXT; timestamps of any precision are TIMESTAMP, rounded to
-microseconds, and those with a time zone are read in UTC.  Lists, structs, intervals and bytes cannot
-be named.
+microseconds, those with a time zone in UTC.  Lists, structs, intervals and bytes cannot be named.
 Cells of CSV files can be read as all of our types (:mod:`discreet.engines.sources.cells`).
 """
 
