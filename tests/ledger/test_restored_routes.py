@@ -13,7 +13,6 @@ from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.session.display import part_left
 from discreet.units import person, row
 from tests.ledger.chains import Chain
 
@@ -51,7 +50,7 @@ def test_a_raise_opens_no_route_that_unknown_charges_may_have_closed(tmp_path, c
         with pytest.raises(OverBudget):
             ledger.charge(Leaf(Laplace(scale="0.9")), key="h")
         assert ledger.left().how_many(RHO_ALONE) == 0
-        assert "on every route" in str(ledger.left())
+        assert "on every route" in ledger.left().details
         assert ledger.verify().ok
     with Ledger.open(tmp_path / "new") as ledger:  # from its checkpoint
         for tree in (RHO_ALONE, Leaf(Laplace(scale="0.9"))):
@@ -166,9 +165,9 @@ def test_the_bar_shows_the_scarcer_route():
     book = PrivacyFilter(kept("joint", 1), unit=row())
     book.exhaust()
     book = book.with_budget(kept("joint", 2, delta="2e-6"))
-    assert part_left(book.left()) == Fraction(1, 2)  # of epsilon; of rho it is more
+    assert book.left().share == Fraction(1, 2)  # of epsilon; of rho it is more
     book.charge(Pure(epsilon="0.3"))
-    assert 0 < part_left(book.left()) < Fraction(7, 20)
+    assert 0 < book.left().share < Fraction(7, 20)
 
 
 # --- budgets and accounts on record -----------------------------------------------------------

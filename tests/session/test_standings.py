@@ -27,7 +27,7 @@ def test_what_a_plan_says_it_leaves_is_left(tmp_path):
     with opened(tmp_path) as clinic:
         promised = clinic.plan(COUNT, epsilon="0.5").budget_preview.left
         clinic.ask(COUNT, epsilon="0.5")
-        assert str(clinic.remaining).startswith(promised)
+        assert clinic.remaining.details.startswith(promised)
 
 
 def test_a_plan_says_that_it_was_answered(tmp_path):

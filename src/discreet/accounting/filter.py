@@ -33,6 +33,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Final, NoReturn, final
 
 from discreet.accounting.amounts import (
@@ -128,8 +129,35 @@ class Left(Shown):
         """
         return self.charging(what, delta)
 
-    def __str__(self) -> str:
-        """Show what is left, rounded down, of which limit, in which currency, and for whom."""
+    @property
+    def share(self) -> Fraction:
+        """The share of the budget that is left, from 0 to 1: on its better route, if it has two.
+
+        >>> from discreet.accounting import Budget, PrivacyFilter
+        >>> from discreet.loss import Pure
+        >>> from discreet.units import row
+        >>> spending = PrivacyFilter(Budget(epsilon=2), unit=row())
+        >>> _ = spending.charge(Pure(epsilon="0.5"))
+        >>> spending.left().share
+        Fraction(3, 4)
+        """
+        pairs = list(zip(self.amounts, self.budget.limit, strict=True))
+        parts = (
+            min(
+                (
+                    Fraction(max(have, 0), limit)
+                    for have, limit in map(pairs.__getitem__, route)
+                    if limit
+                ),
+                default=Fraction(0),
+            )
+            for route in self.budget.currency.routes
+        )
+        return min(min(parts) if self.every_route else max(parts), Fraction(1))
+
+    @property
+    def details(self) -> str:
+        """Each amount that is left, rounded down, of its limit; in which currency, and for whom."""
         parts = zip(self.budget.components, self.amounts, self.budget.limit, strict=True)
         shown = ", ".join(
             f"{name} {format_down(left)} of {format_down(limit)}"
@@ -141,6 +169,13 @@ class Left(Shown):
         currency = self.budget.currency
         routes = " on every route" if self.every_route and len(currency.routes) > 1 else ""
         return f"{shown}, kept in {currency.name}{routes}{whole}, for {describe_unit(self.unit)}"
+
+    def __str__(self) -> str:
+        """Show one number if the budget promises an epsilon at a delta, or else the amounts."""
+        if self.budget.promise is None:
+            return self.details
+        whole = f"{self.budget.promised}, for {describe_unit(self.unit)}"
+        return f"{int(100 * self.share)} % left of {whole}"
 
 
 _SHOWN: Final = 3

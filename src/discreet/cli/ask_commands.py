@@ -26,7 +26,7 @@ from discreet.plan import estimate, estimate_limits, limits, share_cut
 from discreet.plan.plan import budget_words
 from discreet.query.expressions import Grouped
 from discreet.session import Session
-from discreet.session.display import part_left, text_bar
+from discreet.session.display import text_bar
 from discreet.session.inquiry import question_of
 from discreet.session.planning import how_many_more
 
@@ -179,7 +179,7 @@ def _show_answer(
     if verbose:
         tell(f"{text_bar(left)} of the budget is left: {left}\n")
         return
-    words = budget_words(part_left(left), _how_many_more(release, left))
+    words = budget_words(left.share, _how_many_more(release, left))
     words = words.replace("of the budget", "of the budget left", 1)
     tell(f"{words}.   Details: --verbose{pointer and f', or {pointer}'}\n")
 

@@ -237,7 +237,9 @@ def _as_text(ledger: Ledger, *, verbose: bool) -> None:
         write(f"ledger {ledger.id}, for {describe_unit(ledger.unit)}\n")
     for path in ledger.accounts:
         left = ledger.left(account=path)
-        words = f"left: {left}" if verbose else f"left of {left.budget}".partition(", kept")[0]
+        words = (
+            f"left: {left.details}" if verbose else f"left of {left.budget}".partition(", kept")[0]
+        )
         write(f"{path}: {text_bar(left)} {words}\n")
     entries = list(ledger.entries())
     table = _all_entries(entries, names) if verbose else _questions(ledger, entries, names)

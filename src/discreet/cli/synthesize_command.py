@@ -23,7 +23,7 @@ from discreet.cli.opened import Waiting, open_inputs
 from discreet.cli.saved_files import new_file, unwritable_error
 from discreet.documents import PriceDocument, StandingDocument
 from discreet.errors import WrongKind
-from discreet.session.display import part_left, text_bar
+from discreet.session.display import text_bar
 
 if TYPE_CHECKING:  # handed in
     from discreet.accounting import Left
@@ -161,7 +161,7 @@ def release_json(
         "private": release.private,
         "receipt": None if release.receipt is None else str(release.receipt),
         "plan": release.plan.digest,
-        "left": None if left is None else {"part": float(part_left(left)), "text": str(left)},
+        "left": None if left is None else {"part": float(left.share), "text": str(left)},
     }
 
 

@@ -25,7 +25,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.loss import Pure
 from discreet.release.odds import odds_of
 from discreet.session import Session
-from discreet.session.display import part_left, svg_bar, text_bar
+from discreet.session.display import svg_bar, text_bar
 
 if TYPE_CHECKING:  # handed in
     from discreet.release.release import Release
@@ -154,7 +154,7 @@ def _summary(clinic: Session, stops: Sequence[Stop]) -> Summary:
     """Say what was promised, and what is left of it."""
     promised = odds_of(Pure(epsilon=1))
     left, ledger = clinic.remaining, clinic.ledger
-    share = 0 if left is None else int(100 * part_left(left))
+    share = 0 if left is None else int(100 * left.share)
     answers = ledger.verify().releases if isinstance(ledger, Ledger) else 0
     guess = promised.times_right.removeprefix("about ")
     return Summary(

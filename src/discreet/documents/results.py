@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.accounting.amounts import amount_value
 from discreet.documents.document import Document, Part
-from discreet.session.display import part_left
 from discreet.units.unit import describe_unit
 
 if TYPE_CHECKING:  # all are handed in, or loaded when a table is made
@@ -73,7 +72,7 @@ class BudgetDocument(Document):
         """Return what is left."""
         parts = zip(left.budget.components, left.amounts, left.budget.limit, strict=True)
         return cls(
-            part=float(part_left(left)),
+            part=float(left.share),
             text=str(left),
             amounts=tuple(
                 AmountDocument(

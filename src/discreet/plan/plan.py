@@ -203,6 +203,11 @@ class Plan(Explainable):
         default=None, compare=False, repr=False
     )
 
+    def __getstate__(self) -> list[object]:
+        """Copy a plan without the engine that prints for it."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return list({**values, "print_statements": None}.values())
+
     def sql(self) -> str:
         """Return the statements that the engine will run, for its reader; the salt is not there."""
         if self.print_statements is None:

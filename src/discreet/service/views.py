@@ -10,7 +10,6 @@ import io
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MethodType
 from typing import TYPE_CHECKING, Any, final
 
 from discreet.documents import QuestionDocument
@@ -21,18 +20,9 @@ if TYPE_CHECKING:  # made when first used, since a server that only passes them 
     from discreet.release import Release
 
 
-class _Packer(pickle.Pickler):
-    """Leaves out methods: a plan that was sent prints no statements of the worker's engine."""
-
-    def reducer_override(self, value: object) -> Any:
-        return (type(None), ()) if isinstance(value, MethodType) else NotImplemented
-
-
 def packed(value: object) -> str:
     """Return a plan or a release as a worker sends it to its own server, and to no one else."""
-    sink = io.BytesIO()
-    _Packer(sink).dump(value)
-    return base64.b85encode(sink.getvalue()).decode("ascii")
+    return base64.b85encode(pickle.dumps(value)).decode("ascii")
 
 
 def _unpacked(text: str) -> Any:

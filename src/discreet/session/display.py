@@ -8,7 +8,6 @@ several routes, of which one has to fit, that of the route with the most left.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from html import escape
 from typing import Final
 
@@ -20,26 +19,6 @@ from discreet.units.unit import describe_unit
 _WIDTH: Final = 240
 
 
-def part_left(left: Left) -> Fraction:
-    """Return what fraction of a budget is left, from 0 to 1.
-
-    >>> from discreet.accounting import Budget, PrivacyFilter
-    >>> from discreet.loss import Pure
-    >>> from discreet.units import row
-    >>> spending = PrivacyFilter(Budget(epsilon=2), unit=row())
-    >>> _ = spending.charge(Pure(epsilon="0.5"))
-    >>> part_left(spending.left())
-    Fraction(3, 4)
-    """
-    pairs = list(zip(left.amounts, left.budget.limit, strict=True))
-    routes = [[pairs[at] for at in route] for route in left.budget.currency.routes]
-    least = (
-        min((Fraction(max(have, 0), limit) for have, limit in route if limit), default=Fraction(0))
-        for route in routes
-    )
-    return min(min(least) if left.every_route else max(least), Fraction(1))
-
-
 def text_bar(left: Left, width: int = 24) -> str:
     """Draw the bar with characters; what is left is filled.
 
@@ -48,7 +27,7 @@ def text_bar(left: Left, width: int = 24) -> str:
     >>> text_bar(PrivacyFilter(Budget(epsilon=2), unit=row()).left(), width=4)
     '████ 100 %'
     """
-    part = part_left(left)
+    part = left.share
     full = int(part * width)
     return f"{'█' * full}{'░' * (width - full)} {int(part * 100)} %"
 
@@ -61,7 +40,7 @@ def svg_bar(left: Left) -> str:
     >>> svg_bar(PrivacyFilter(Budget(epsilon=2), unit=row()).left()).startswith("<svg ")
     True
     """
-    part = part_left(left)
+    part = left.share
     full = float(part * _WIDTH)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH + 60}" height="16" role="img" '

@@ -42,7 +42,6 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, KeyValue
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, TableFacts
-from discreet.session.display import part_left
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
@@ -288,7 +287,7 @@ def budget_preview(plan: Payable, ledger: Ledger, account: str | None) -> Budget
         fits=True,
         left=_shown(after),
         notes=notes,
-        part=part_left(after),
+        part=after.share,
         more=how_many_more(plan, after),
     )
 

@@ -14,7 +14,6 @@ from discreet.errors import DiscreetError, TooNoisy
 from discreet.plan.expectation import WEAK, Expectation, expect, short
 from discreet.plan.plan import Plan
 from discreet.requests.table_schema import Schema
-from discreet.session.display import part_left
 from discreet.session.planning import fits_after
 
 _STEPS: Final = tuple(Fraction(quarters, 4) for quarters in (4, 5, 6, 8, 10, 12, 16, 20, 24, 32))
@@ -79,7 +78,7 @@ def _better(
         then = expect(other, schema)
         if then is None or then.unreadable:
             continue
-        best = epsilon, _shown(then), part_left(left) - part_left(after)
+        best = epsilon, _shown(then), left.share - after.share
         if all(not each.weak for each in then.outputs):
             break
     return best

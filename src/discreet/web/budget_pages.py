@@ -29,7 +29,6 @@ from discreet.explain.words import rounded_up
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
 from discreet.service.views import Upkeep
-from discreet.session.display import part_left
 from discreet.web.ledger_facts import attention
 from discreet.web.record_pages import rows_of
 from discreet.web.visits import Visiting, dataset_of, desk_of, need, visited
@@ -69,7 +68,7 @@ def account_facts(
                 path=path,
                 person=name if "/" in path and name in known else "",
                 limited=account.limited,
-                spent=100 - int(100 * part_left(left)),
+                spent=100 - int(100 * left.share),
                 left=_left_words(left) if account.limited else "as above",
                 charges=len(own),
                 sparkline=sparkline(own, entries, path),
@@ -273,7 +272,7 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
     people = {each.person for each in desk.open.directory.people()}
     accounts = account_facts(ledger, entries, people)
     requests = desk.open.requests(visitor.caller, dataset)
-    heed = attention(rows, part_left(left))
+    heed = attention(rows, left.share)
     if visitor.may("decide"):
         heed += warnings(
             accounts,
@@ -290,12 +289,12 @@ def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
         visitor,
         facts,
         told=told,
-        spent=100 - int(100 * part_left(left)),
+        spent=100 - int(100 * left.share),
         words=str(left),
         accounts=accounts,
         purposes=purpose_bar(sums, left.budget.components[0]),
         course=spending(ledger, entries=entries),
-        reserved=math.ceil((100 - 100 * part_left(left)) * unanswered(entries)),
+        reserved=math.ceil((100 - 100 * left.share) * unanswered(entries)),
         guarantee=guarantee_words(left.budget),
         heed=heed,
         requests=requests,

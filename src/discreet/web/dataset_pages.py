@@ -17,7 +17,7 @@ from fastapi.responses import Response
 from discreet.errors import BadPolicy, DiscreetError, NotAllowed, UnknownName
 from discreet.plan.policy.policy import Policy, SessionSettings
 from discreet.requests.table_schema import Schema
-from discreet.session.display import about_column, part_left
+from discreet.session.display import about_column
 from discreet.session.first_run.column_lines import line_of
 from discreet.session.first_run.column_notes import forecast_lines, guess_words, unit_words
 from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
@@ -114,7 +114,7 @@ def datasets(request: Request, visitor: Visiting) -> Response:
     listed = [
         (
             facts,
-            int(100 * part_left(facts.ledger.left())),
+            int(100 * facts.ledger.left().share),
             [
                 (table, [(column, about_column(column, table)) for column in table.columns])
                 for table in facts.schema.tables

@@ -16,7 +16,6 @@ from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
 from discreet.errors import NotAllowed, UnknownName, WrongKind
-from discreet.session.display import part_left
 from discreet.units.unit import describe_unit
 from discreet.web.desk import DatasetFacts, Desk, Visitor
 from discreet.web.rendering import page
@@ -183,7 +182,7 @@ def visited(
     known = {path for _, path, _ in RAIL}
     frame["place_in"] = here[3] if len(here) > 3 and here[3] in known else "releases"
     if facts is not None:
-        frame["left"] = int(100 * part_left(facts.ledger.left()))
+        frame["left"] = int(100 * facts.ledger.left().share)
         period = facts.policy.about.period
         frame["unit"] = describe_unit(facts.unit) + (f" · {period}" if period else "")
     return page(template, request, **{**frame, **values})
