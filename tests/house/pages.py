@@ -9,7 +9,9 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "discreet"
 GALLERY = ROOT / "docs" / "gallery"
 GALLERY_PAGES = sorted(path for path in GALLERY.glob("*.md") if path.name != "index.md")
-COMPOSITION_GUIDE = ROOT / "docs" / "guide" / "composition.md"
+COMPOSITION_GUIDES = [
+    ROOT / "docs" / "guide" / f"{name}.md" for name in ("composition", "neighbors", "filters")
+]
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _PRINTED = re.compile(r"\n\n^```text\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
@@ -49,9 +51,9 @@ def blocks(page: Path) -> Iterator[tuple[str, str]]:
 
 
 def printed(page: Path) -> list[str]:
-    """Return what a page says that each of its blocks prints, which stands right below the block.
+    """Return what a page says that each of its blocks prints, right below the block.
 
-    >>> len(printed(COMPOSITION_GUIDE)) == len(list(blocks(COMPOSITION_GUIDE)))
+    >>> all(len(printed(page)) == len(list(blocks(page))) for page in COMPOSITION_GUIDES)
     True
     """
     text = page.read_text(encoding="utf-8")

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from discreet.errors import DiscreetError
-from tests.house.pages import COMPOSITION_GUIDE, GALLERY_PAGES, ROOT, blocks, pages
+from tests.house.pages import COMPOSITION_GUIDES, GALLERY_PAGES, ROOT, blocks, pages
 from tests.servers.spark import SMALL_JAVA
 
 ERROR_PAGES = sorted((ROOT / "docs" / "errors").glob("E*.md"))
-ALONE = {*GALLERY_PAGES, COMPOSITION_GUIDE}  # whose blocks run one by one in tests/gallery
+ALONE = {*GALLERY_PAGES, *COMPOSITION_GUIDES}  # whose blocks run one by one in tests/gallery
 
 
 def name(page):
