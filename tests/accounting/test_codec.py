@@ -275,13 +275,13 @@ def test_a_count_below_zero_is_refused(count):
 
 def test_what_constructors_refuse_is_refused():
     data = encode(Parallel("age", {at_most(3): ONE, at_least(4): ONE}))
-    data["parts"][1]["values"] = at_least(3).written()
+    data["parts"][1][0] = at_least(3).written()
     refused(data)
     data = encode(Parallel("age", {at_most(3): ONE, at_least(4): ONE}))
-    data["parts"][1]["values"] = data["parts"][0]["values"]
+    data["parts"][1][0] = data["parts"][0][0]
     refused(data)
     data = encode(Parallel("age", {1: ONE}))
-    data["parts"][0]["child"]["relation"] = "replace"
+    data["parts"][0][1]["relation"] = "replace"
     refused(data)
     data = encode(Repeat(ONE, 3))
     data["count"] = -1

@@ -47,11 +47,9 @@ BOUNDED = Leaf(Pure(epsilon=1), relation="replace", name="mean")
 
 def test_plain_values_name_their_parts():
     tree = Parallel("ward", {"A": ONE, "B": 2 * ONE})
-    assert [(part.label, part.values, part.child) for part in tree.parts] == [
-        ("'A'", equals("A"), ONE),
-        ("'B'", equals("B"), 2 * ONE),
-    ]
-    assert Parallel("x", {None: ONE}).parts[0].values == is_null()
+    assert tree.parts == ((equals("A"), ONE), (equals("B"), 2 * ONE))
+    assert tree.branches() == (("'A'", ONE), ("'B'", 2 * ONE))
+    assert Parallel("x", {None: ONE}).parts[0][0] == is_null()
     assert Parallel("x", {equals(3): ONE}) == Parallel("x", {3: ONE})
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         Choice,
         Leaf,
         Node,
+        Post,
         Repeat,
         Sequential,
         drawn,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.accounting.parts_and_samples import (
         Group,
         Parallel,
-        Part,
-        Post,
         Sampled,
         Shuffled,
         Where,

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, NoReturn, final
 
@@ -43,13 +43,7 @@ from discreet.accounting.amounts import (
     format_up,
     undecodable,
 )
-from discreet.accounting.balances import (
-    CellBalances,
-    ChargedBox,
-    OneRecordBalances,
-    PriceBasis,
-    TwoRecordBalances,
-)
+from discreet.accounting.balances import Balances, ChargedBox, PriceBasis
 from discreet.accounting.box import Box, Contribution, checked_box
 from discreet.accounting.budget import Budget, checked_raise
 from discreet.accounting.currencies import Amounts, format_amounts
@@ -262,7 +256,7 @@ class PrivacyFilter:
         self._pricer = RequestPricer(unit=unit, constant=tuple(constant), contribution=contribution)
         self._budget = budget
         self._priced_for = PriceBasis(budget.currency, self._pricer.unit)
-        self._owed: CellBalances = self._kind.nothing(budget)
+        self._owed = Balances(budget, replaces=self.unit.relation.replaces)
         self._charges = 0
         self._replaced = False
         self._guard = threading.RLock()
@@ -360,7 +354,7 @@ class PrivacyFilter:
         """
         with self._guard:
             self._check_open()
-            self._owed = self._kind.everything(self._budget)
+            self._owed.exhaust()
             self._charges += 1
 
     def refusal(self, pieces: Sequence[ChargedBox]) -> OverBudget:
@@ -396,7 +390,7 @@ class PrivacyFilter:
             owed = self._owed.copy()
         return self._left(owed, scope)
 
-    def _left(self, owed: CellBalances, scope: Box | None) -> Left:
+    def _left(self, owed: Balances, scope: Box | None) -> Left:
         def pieces(what: Priceable, delta: object) -> tuple[ChargedBox, ...]:
             return self.pieces(what, scope=scope, delta=delta)
 
@@ -435,8 +429,8 @@ class PrivacyFilter:
         )
         with self._guard:
             self._check_open()
-            owed = self._owed.copy()
-            twin._owed, twin._charges = replace(owed, budget=twin.budget), self._charges
+            twin._owed, twin._charges = self._owed.copy(), self._charges
+            twin._owed.budget = twin.budget
             self._replaced = True
         return twin
 
@@ -453,7 +447,7 @@ class PrivacyFilter:
         with self._guard:
             return {
                 "version": _VERSION,
-                "priced_for": self._priced_for.written(),
+                "priced_for": self._terms(),
                 "charges": self._charges,
                 "everywhere": encode_amounts(self._owed.everywhere),
                 "paid": self._owed.paid.written(),
@@ -486,7 +480,7 @@ class PrivacyFilter:
             raise undecodable("a filter does not hold its version, terms, charges and what is owed")
         if type(data["version"]) is not int or data["version"] != _VERSION:
             raise undecodable(f"the version of a filter is not {_VERSION}")
-        if data["priced_for"] != kept._priced_for.written():
+        if data["priced_for"] != kept._terms():
             raise undecodable(
                 "a filter was kept in another currency, or for another unit or relation"
             )
@@ -494,13 +488,19 @@ class PrivacyFilter:
         paid = LossMap.read(data["paid"])
         if paid.width != kept._owed.paid.width:
             raise undecodable("a filter does not keep as many sums as its relation needs")
-        kept._owed = kept._kind(budget, everywhere, paid, every_route)
+        kept._owed.everywhere, kept._owed.paid = everywhere, paid
+        kept._owed.every_route = every_route
         kept._charges = whole(data["charges"], name="a stored count", low=0)
         return kept
 
-    @property
-    def _kind(self) -> type[OneRecordBalances | TwoRecordBalances]:
-        return TwoRecordBalances if self.unit.relation.replaces else OneRecordBalances
+    def _terms(self) -> dict[str, object]:
+        currency, unit = self._budget.currency, self.unit
+        return {
+            "currency": list(currency.components),
+            "kept_in": currency.name,
+            "unit": [unit.name, *unit.columns],
+            "relation": unit.relation.value,
+        }
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied or stored; what is owed can be written."""
@@ -543,5 +543,5 @@ class PrivacyFilter:
             )
 
 
-def _fitting(owed: CellBalances, pieces: Sequence[ChargedBox]) -> Callable[[int], bool]:
+def _fitting(owed: Balances, pieces: Sequence[ChargedBox]) -> Callable[[int], bool]:
     return lambda times: owed.fits(pieces, times)
