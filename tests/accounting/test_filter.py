@@ -622,7 +622,7 @@ def test_what_is_shown_names_unit_relation_delta_and_currency_and_is_on_the_safe
     budget = Budget(epsilon=2, delta=1e-9, currency="zcdp")
     spending = PrivacyFilter(budget, unit=person("patient", relation="replace"))
     charge = spending.charge(Approximate(epsilon="1/30", delta="1e-12"))
-    left = str(spending.left())
+    left = spending.left().details
     for word in ("person", "patient", "replace", "delta 1e-09", "zcdp", "epsilon 2", "rho"):
         assert word in left
     assert str(charge).startswith("rho 0.002222, delta ")  # 0.0022213995... rounded up

@@ -104,7 +104,12 @@ def test_the_form_is_the_documented_one():
     spending.charge(ZeroConcentrated(rho="0.1"))
     assert spending.written() == {
         "version": 1,
-        "priced_for": ROWS.written(),
+        "priced_for": {
+            "currency": ["rho", "delta"],
+            "kept_in": "zcdp",
+            "unit": ["row"],
+            "relation": "add_remove",
+        },
         "charges": 1,
         "everywhere": ["100000000000000000000000", "0"],
         "paid": LossMap(2).written(),

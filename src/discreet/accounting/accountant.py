@@ -101,7 +101,7 @@ class _Accountant:
         self._alike = self._domain.alike(tree, self._fold.number)
         self._parts = list(_parts(tree, 1))
         linked = [[column for column, _ in box.conditions] for box in boxes]
-        self._groups = independent([self._fold.uses(node) for node, _ in self._parts], linked)
+        self._groups = independent([self._together(node) for node, _ in self._parts], linked)
 
     def statement(self) -> Statement:
         rows = self._contribution.rows if self._unit.columns else 1
@@ -167,6 +167,11 @@ class _Accountant:
         ]
         there, back = chained(*halves), chained(*(half.reverse() for half in reversed(halves)))
         return [Option(way, (), attained=False) for way in (there, back)]
+
+    def _together(self, node: Node) -> list[str]:
+        """Return the columns of a node; what has none, and no choice, is priced as one."""
+        fixed = not any(isinstance(each, Choice) for each in node.walk())
+        return self._fold.uses(node) or [""] * fixed
 
     def _again(self, node: Node) -> Statement:
         """Account for a part of the tree by itself."""

@@ -157,11 +157,11 @@ class Budget(Explainable, Shown):
         kept: Currency = ConcentratedCurrency() if epsilon is None else BasicCurrency()
         wanted = currency or (kept if epsilon is None or not probability else JointCurrency).name
         if epsilon is None:
-            limit = (checked_parameter(rho, name="rho"), probability)
+            limit: tuple[Fraction, ...] = (checked_parameter(rho, name="rho"), probability)
         else:
             limit = (checked_epsilon(epsilon), probability)
             if wanted in _RESERVES:
-                kept, limit = _limits_within(*limit, wanted, reserve)
+                kept, limit = _limits_within(limit[0], probability, wanted, reserve)
                 promise = Approximate(epsilon=epsilon, delta=probability)
                 wanted, reserve = kept.name, None
         if wanted != kept.name or reserve is not None:

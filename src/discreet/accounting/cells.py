@@ -214,10 +214,10 @@ def bits(mask: int) -> Iterator[int]:
 def independent(
     parts: Sequence[Collection[str]], linked: Iterable[Collection[str]]
 ) -> list[tuple[frozenset[str], list[int]]]:
-    """Group the places of parts by the columns on which they depend; those without any are one."""
+    """Group the places of parts by the columns on which they depend, if they share any."""
     groups: list[tuple[frozenset[str], list[int]]] = []
     sets: list[tuple[frozenset[str], list[int]]] = [(frozenset(names), []) for names in linked]
-    sets += [(frozenset(part) or frozenset({""}), [at]) for at, part in enumerate(parts)]
+    sets += [(frozenset(part), [at]) for at, part in enumerate(parts)]
     for names, places in sets:
         touching = [group for group in groups if group[0] & names]
         columns = names.union(*(group[0] for group in touching))
