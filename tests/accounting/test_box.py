@@ -15,7 +15,6 @@ from discreet.accounting.values import (
     at_least,
     below,
     between,
-    but_not,
     equals,
     is_not_null,
     is_null,
@@ -33,9 +32,16 @@ DOMAIN = {
 }
 RECORDS = [dict(zip(DOMAIN, values, strict=True)) for values in itertools.product(*DOMAIN.values())]
 CONDITIONS = {
-    "age": [at_least(18), below(65), equals(65), but_not(equals(18)), is_not_null(), nothing()],
+    "age": [
+        at_least(18),
+        below(65),
+        equals(65),
+        (~equals(18) & is_not_null()),
+        is_not_null(),
+        nothing(),
+    ],
     "state": [equals("CA"), one_of("CA", "NY"), ~equals("NY"), is_null(), anything()],
-    "alive": [equals(True), but_not(equals(True)), is_null(), is_not_null()],
+    "alive": [equals(True), (~equals(True) & is_not_null()), is_null(), is_not_null()],
 }
 
 

@@ -47,7 +47,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         at_most,
         below,
         between,
-        but_not,
         equals,
         is_not_null,
         is_null,

@@ -57,7 +57,6 @@ from discreet.accounting.box import Box, checked_box
 from discreet.accounting.values import (
     Cut,
     Values,
-    are_normalized,
     common_kind,
     decode_cuts,
     encode_cuts,
@@ -226,8 +225,6 @@ class Column:
         column.kind, column.atoms, column.null = stored["kind"], stored["atoms"], stored["null"]
         column.cuts = list(decode_cuts(stored["cuts"], column.kind))
         column.parts = Parts.read(stored["parts"])
-        known = column.kind is not None and are_normalized(column.kind, tuple(column.cuts))
-        require_stored(known or not column.cuts)
         require_stored({*column.atoms, column.null} == set(range(column.size)))
         require_stored(len(column.atoms) == len(column.cuts) + 1)
         return column
