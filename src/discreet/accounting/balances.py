@@ -8,18 +8,12 @@ Theorem (key ``cell-filters``; Lecuyer, Spahn, Vodrahalli, Geambasu and Hsu 2019
 Accounting and Quality Control in the Sage Differentially Private ML Platform).  If the sums of
 what requests cost stay within the limits in every cell, on every path of answers, the guarantee of
 the limits holds for neighbors that differ in one record.
-    Proof.  Fix the record x in which they differ.  A request whose scope does not hold x has the
-    same distribution under both neighbors, and costs nothing; which requests hold x is known from
-    the path, since scopes are public.  So the sums that matter are those in the cell of x, and they
-    stay within the limits of one filter.  Cells may be made as scopes come, in view of answers.
 Theorem (key ``cell-pairs``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024, for the
 costs of one request).  Neighbors in which x is replaced by y pay, for each request, nothing if its
 scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if it holds both.
     x and y in one cell owe the sum of what is ``replaced`` there.
     x and y in two cells owe at most X + Y + Z: the sums of ``added`` in the two cells, and the
     smaller of their sums of what is ``replaced`` beyond twice ``added``.
-    Proof.  A request that holds both is counted twice in X + Y; what is missing is missing in both
-    cells, for requests that they have in common.
     Requests about all records hold both for sure, and are kept apart at ``replaced``.
     Where a scope is known only to lie within a box, it may hold one of two records in the box, so
     that the larger of ``added`` and ``replaced`` is charged there.
@@ -27,13 +21,12 @@ scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if i
     those of two cells, and records of one history owe what is ``replaced`` or less.
 X + Y alone is not enough: one request of rho that is known for added records, and is about both
 cells, costs 4 rho and not 2 rho.
+Proofs: docs/proofs/composition.md, section 11.
 
 Where requests are unknown, but were accepted under the limits, everyone is taken to owe the limits,
-and from then on every route of the currency has to fit (key ``filter-joint``).
-    Proof.  Fix two neighbors.  What they owed was within the limits of delta and of some route, it
-    is not known which; there they now owe at least as much.  If whatever is added fits on every
-    route, under limits that were perhaps raised since, what they truly owe fits on that one.
-One route is not enough: on the others they may owe any amount above the limit.
+and from then on every route of the currency has to fit (key ``filter-joint``): what neighbors owed
+was within the limits of some route, it is not known which, and on the others they may owe any
+amount above the limit.
 """
 
 from __future__ import annotations

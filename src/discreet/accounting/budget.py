@@ -1,20 +1,6 @@
 """Budgets: how much may be lost in total, in which currency, and how that is stored.
 
-Trust: kernel.
-
-A limit that is read as a higher one lets more be lost than was promised.
-
-A limit is fixed when the budget is made, and never afterwards.  To promise (epsilon, delta), part
-of delta is set aside for requests with a delta of their own, and the limit is the largest for which
-the currency is proved to imply epsilon at the rest: aside + (1 - aside) rest = delta (key
-``filter-approximate``).  Of a budget that is kept jointly in epsilon and rho, a further share C
-pays for losses that are known by their rho and counted in epsilon: aside + (1 - aside) (C + rest)
-= delta (key ``filter-joint``).  The search only proposes; what is returned was checked, and smaller
-limits imply no less.
-
-Limits are read as they were written, and only if they are at most the limits that would be fixed
-for the promise, or the loss that they stand for is within the promise, by the conversion that the
-search for limits relies on (key ``filter-approximate``).
+Trust: kernel.  A limit that is read as a higher one lets more be lost than was promised.
 
 Definition.  A budget fixes its currency and its limits when it is made:
 
@@ -28,25 +14,25 @@ Definition.  A budget fixes its currency and its limits when it is made:
                                       deltas.
     Budget(rho=0.1)                   rhos, added up; perhaps with a delta beside
 
+With ``aside`` in reserve, C for conversions and the rest for rho, aside + (1 - aside) (C + rest) =
+delta (keys ``filter-approximate`` and ``filter-joint``).  The search only proposes; what is
+returned was checked, and smaller limits imply no less.  Limits are read as they were written, if
+the loss that they stand for is within the promise, by the same conversion.
+
 Theorem.  Whatever is asked within the limits, one by one and in view of all answers, the guarantee
 holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint`` and
-``filter-approximate``).  It comes from the limits, not from what was spent.  A budget that is
-stored and read again has the limits that it had (:mod:`discreet.accounting.budget`).
+``filter-approximate``).  It comes from the limits, not from what was spent.
 
 Definition.  A budget is raised to another of the same currency, with no limit lower and at least
 one higher.  What was spent stays spent, and counts against the new limits.
-Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint`` and
-``filter-approximate``).  Let the limits of all raises be fixed without a look at answers, or at
+Theorem (the same keys).  Let the limits of all raises be fixed without a look at answers, or at
 what was asked in view of answers.  Then the guarantee of the last budget holds for all answers,
 including those from before the raise.
     Proof.  The last limits could have been fixed from the start: the earlier ones refuse whatever
     the last ones refuse, and perhaps more, so that on every path the sums stay within the last.
-If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
-proof goes through for the highest limits that could have come about: their guarantee holds, and
-that of the limits in force may not.
-Limits on epsilons alone (basic, with a delta of 0) need no proviso.  The ratio of the probabilities
-of any path of answers is bounded by the epsilons that were charged on that very path, and so by e
-to the last limit of that path, however it was decided.
+If whether or how far a budget is raised does depend on answers, the guarantee is that of the
+highest limits that could have come about, which may exceed those in force; limits on epsilons
+alone (basic, with a delta of 0) need no proviso.
 """
 
 from __future__ import annotations
