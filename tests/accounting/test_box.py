@@ -92,14 +92,6 @@ def test_columns_that_are_not_named_hold_anything():
     assert str(Box.everything()) == "everything"
 
 
-def test_all_empty_boxes_are_one():
-    assert Box({"age": nothing()}) == Box({"state": nothing(), "age": equals(1)})
-    assert {} not in Box({"age": nothing()})
-    assert str(Box({"age": nothing()})) == "nothing"
-    assert Box.everything().minus(Box({"age": nothing()})) == (Box.everything(),)
-    assert Box({"age": nothing()}).minus(Box.everything()) == ()
-
-
 def test_a_box_that_encloses_more_than_is_meant_takes_nothing_away():
     box = Box({"state": between("CA", "NY"), "age": at_least(18)})
     assert not box.exact

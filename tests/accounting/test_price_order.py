@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import (
-    Box,
     Budget,
     Contribution,
     Leaf,
@@ -19,7 +18,6 @@ from discreet.accounting import (
     Sequential,
     account,
     dp_sgd,
-    equals,
 )
 from discreet.accounting import requests as request
 from discreet.accounting.currencies import (
@@ -158,28 +156,6 @@ def test_equal_profiles_have_one_price(relation):
         for currency in (BasicCurrency(), ConcentratedCurrency(), JointCurrency(10**10)):
             found.add((currency, rows.pieces(Leaf(loss), currency, delta="1e-6")))
     assert len(found) == 3
-
-
-def test_what_differs_has_its_own_price():
-    rows, basic = RequestPricer(unit=row()), BasicCurrency()
-    tree, loss = Leaf(Laplace(scale=10)), GaussianDP(mu=1)
-    found = [
-        rows.pieces(tree, basic),
-        rows.pieces(tree, ConcentratedCurrency()),
-        rows.pieces(tree, basic, scope=Box({"ward": equals("A")})),
-        rows.pieces(Leaf(Laplace(scale=20)), basic),
-        rows.pieces(2 * tree, basic),
-        rows.pieces(tree, basic, delta="1e-9"),
-        rows.pieces(loss, basic, delta="1e-9"),
-        rows.pieces(loss, basic, delta="1e-6"),
-    ]
-    assert len(set(found)) == len(found)
-
-
-def test_prices_are_worked_out_once_for_all_filters_of_a_unit():
-    tree = 3 * Leaf(Laplace(scale=10))
-    one, other = (PrivacyFilter(Budget(epsilon=limit), unit=row()) for limit in (1, 2))
-    assert one.pieces(tree) is other.pieces(3 * Leaf(Laplace(scale=10)))
 
 
 def test_losses_with_very_long_fractions_are_put_in_order():
