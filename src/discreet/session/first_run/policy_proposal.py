@@ -39,11 +39,10 @@ from discreet.session.schemas import schema_of
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
-    import pyarrow as pa
-
     from discreet.requests.csv_format import CsvFormat
     from discreet.requests.table_schema import Schema
     from discreet.session import FirstLook, Proposals, UnitGuess
+    from discreet.session.owner_check.exact_counts import ExactCounter
 
 
 @final
@@ -102,28 +101,39 @@ class NewTable:
         """The columns that name people here, or that point to a row of one."""
         return self.unit if self.link is None else (self.link.column,)
 
-    def declare(self, people: pa.Table | None) -> None:
-        """Propose what to declare; without an owner from what was said and from names alone.
+    @property
+    def _said(self) -> Answers:
+        return replace(self.answers, **_about(self.answers, self.look.columns))
 
-        Args:
-            people: whom each value of the link belongs to, if the table has one.
-        """
-        answers = replace(self.answers, **_about(self.answers, self.look.columns))
+    def described(self) -> TableFacts:
+        """Return the table with a type for each column that can be read, to be looked at."""
         kept = (*self.naming, *self.pointed)
-        if self.owner and not self.public:
-            self.proposals = sessions.propose_columns(
-                self.look,
-                {self.name: self.source},
-                unit=self.naming,
-                types={
-                    **types_said(answers, self.look),
-                    **{name: kind for name in kept if (kind := self.look.columns[name])},
-                },
-                people=people,
-            )
+        types = {
+            **types_said(self._said, self.look),
+            **{name: kind for name in kept if (kind := self.look.columns[name])},
+        }
+        columns = tuple(
+            ColumnFacts(name=name, type=types.get(name) or sessions.kind_of(self.look, name))
+            for name, kind in self.look.columns.items()
+            if kind is not None
+        )
+        return TableFacts(
+            name=self.name,
+            columns=columns,
+            public=self.public,
+            unit=self.unit,
+            link=self.link,
+            csv=self.answers.csv,
+        )
+
+    def declare(self, counting: ExactCounter | None) -> None:
+        """Propose what to declare; without counts from what was said and from names alone."""
+        if counting is not None and not self.public:
+            self.proposals = sessions.propose_columns(counting, self.described(), self.look)
             self.key = self.proposals.key
             self.size = self.proposals.size
-        self.facts = list(facts_from(answers, self.look, self.proposals, kept))
+        kept = (*self.naming, *self.pointed)
+        self.facts = list(facts_from(self._said, self.look, self.proposals, kept))
 
     def table(self) -> TableFacts:
         """Return what is declared of the table."""
@@ -229,7 +239,8 @@ class PolicyProposal:
         links = [each.link for each in self.tables if each.link is not None]
         for table in self.tables:
             table.pointed = tuple({link.key for link in links if link.parent == table.name})
-            table.declare(None if table.link is None else self._people(table.link))
+        self._declare()
+        for table in self.tables:
             if table.public:
                 shared = [name for name in table.look.columns if self._is_shared(table, name)]
                 table.key = tuple(shared[:1])
@@ -265,15 +276,16 @@ class PolicyProposal:
                     return Link(column=column, parent=parent.name, key=guess.column)
         return None
 
-    def _people(self, link: Link) -> pa.Table:
-        parent = next(each for each in self.tables if each.name == link.parent)
-        return sessions.people_by_key(
-            parent.look,
-            {parent.name: parent.source},
-            link.key,
-            unit=parent.naming,
-            people=None if parent.link is None else self._people(parent.link),
-        )
+    def _declare(self) -> None:
+        """Propose what to declare of all tables, which are opened together for their owner."""
+        if not any(table.owner and not table.public for table in self.tables):
+            for table in self.tables:
+                table.declare(None)
+            return
+        sources = {table.name: table.source for table in self.tables}
+        with sessions.open_tables(sources, [t.described() for t in self.tables]) as counting:
+            for table in self.tables:
+                table.declare(counting if table.owner else None)
 
     def _is_shared(self, table: NewTable, column: str) -> bool:
         others = [each for each in self.tables if each is not table]
