@@ -75,17 +75,16 @@ import functools
 import hashlib
 import json
 import operator
-import os
 import re
 import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn, TextIO, TypeVar, final
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar, final
 from urllib.parse import quote
 
 from discreet.accounting import codec
@@ -1381,11 +1380,6 @@ def _answer(data: str | None) -> bytes | None:
 
 _BAD: Final = 5
 _LOST: Final = 1
-_TOLD: Final = """\
-verify: the output could not be written.
-  Why: stdout is closed, or the disk that it goes to is full.
-  Do:  send it elsewhere, and verify again.
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -1401,44 +1395,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=[],
         help="a receipt that the ledger once gave, ledger:seq:head; may be given several times",
     )
-    try:
-        given = parser.parse_args(arguments)
-    except SystemExit as ended:  # after help, or words about what was not understood
-        if ended.code or _written("", sys.stdout):
-            raise
-        return _LOST
+    given = parser.parse_args(arguments)
     try:
         report = verify_file(given.file, receipts=given.receipt)
     except DiscreetError as error:
-        _written(f"{error}\n", sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return _BAD
     status = 0 if report.ok else _BAD
-    return status if _written(f"{report}\n", sys.stdout) else status or _LOST
-
-
-def _written(text: str, stream: TextIO | None) -> bool:
-    """Write a text, and return whether it arrived."""
-    if stream is None:  # closed by the caller
-        _tell_lost()
-        return False
     try:
-        stream.write(text)
-        stream.flush()
-    except OSError as error:
-        with suppress(OSError, ValueError):  # or the interpreter would try again, and end with 120
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
-        if not isinstance(error, BrokenPipeError):  # whoever has left hears no word
-            _tell_lost()
-        return False
-    return True
-
-
-def _tell_lost() -> None:
-    if sys.stderr is not None:
-        with suppress(OSError):
-            sys.stderr.write(_TOLD)
+        sys.stdout.write(f"{report}\n")
+        sys.stdout.flush()
+    except (AttributeError, OSError):  # closed, full, or nobody reads it any more
+        sys.stdout = None  # type: ignore[assignment]  # or the interpreter would write once more
+        return status or _LOST
+    return status
 
 
 if __name__ == "__main__":

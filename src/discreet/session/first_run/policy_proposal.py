@@ -1,27 +1,30 @@
 """Tables that have no policy yet: what is proposed of them, and what their owner decides.
 
 Trust: kernel.  What comes from rows is shown to the owner alone, and is written only if the owner
-accepts it.
+accepts it.  A policy that names the id of its ledger never makes another one.
 """
 
 from __future__ import annotations
 
+import os
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet import session as sessions
-from discreet.errors import BadPolicy, UnknownName
+from discreet.errors import BadPolicy, UnknownName, WrongKind
+from discreet.ledger import Ledger
+from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.query.relations import folded
 from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Link, PublicSize, TableFacts
-from discreet.session.first_run.column_lines import range_of, read_line
 from discreet.session.first_run.column_notes import notes_of
-from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
 from discreet.session.first_run.policy_questionnaire import (
     LOOKED,
     ROW,
@@ -30,6 +33,8 @@ from discreet.session.first_run.policy_questionnaire import (
     known,
     looks_like_a_name,
     policy_of,
+    range_of,
+    read_line,
     says_something,
     types_said,
     unit_said,
@@ -43,6 +48,11 @@ if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
     from discreet.requests.table_schema import Schema
     from discreet.session import FirstLook, Proposals, UnitGuess
     from discreet.session.owner_check.exact_counts import ExactCounter
+
+
+_TITLE: Final = "# Who is protected, and what may be told.  Review this file like code.\n"
+_KNOWN: Final = "# Bounds and categories are what people know, and never come from the rows.\n"
+_WIDTH: Final = 98
 
 
 @final
@@ -449,4 +459,73 @@ def _about(answers: Answers, columns: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-__all__ = ["NewTable", "PolicyProposal", "propose", "unclear_table"]
+# --- a new policy on disk ---------------------------------------------------------------------
+
+
+def with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
+    r"""Make the ledger, and return the policy with its id: from now on it has to exist.
+
+    >>> import tempfile
+    >>> from discreet.plan.policy.policy import read_policy
+    >>> rules = read_policy('format = 1\nunit = "patient"\n[budget]\nepsilon = 1')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = with_ledger(rules, "clinic.ledger", Path(folder) / "policy.toml")
+    >>> len(made.session.ledger_id)
+    32
+    """
+    address = ledger if is_server(ledger) else str(policy.parent / ledger)
+    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as made:
+        session = replace(rules.session or SessionSettings(), ledger_id=made.id)
+    return replace(rules, session=session)
+
+
+def refuse_overwriting(path: Path) -> None:
+    """Refuse a path at which something lies.
+
+    >>> refuse_overwriting(Path("a policy that nobody has written"))
+    """
+    if path.exists():
+        raise WrongKind(
+            what=f"{path} is there already.",
+            why="a policy that people have reviewed is not replaced in passing.",
+            do="remove it, or give --policy with another name.",
+        )
+
+
+def _header(rules: Policy) -> str:
+    """Say above a policy whether anything in it comes from the rows, and who let it."""
+    told = rules.about.tuning
+    if told is None:
+        return f"{_TITLE}{_KNOWN}\n"
+    words = f"NOT PRIVATE: {told}  Whoever sees them learns that much."
+    lines = (f"# {line}\n" for line in textwrap.wrap(words, _WIDTH))
+    return f"{_TITLE}{''.join(lines)}\n"
+
+
+def write_policy(path: Path, rules: Policy) -> None:
+    r"""Write a new policy: after a power cut or on a full disk the whole of it is there, or none.
+
+    >>> import tempfile
+    >>> from discreet.plan.policy.policy import read_policy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_policy(Path(folder) / "policy.toml", read_policy('format = 1\nunit = "patient"'))
+    ...     [found.name for found in Path(folder).iterdir()]
+    ['policy.toml']
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with beside.open("x", encoding="utf-8") as file:
+            file.write(_header(rules) + rules.written())
+            file.flush()
+            os.fsync(file.fileno())
+        refuse_overwriting(path)
+        beside.replace(path)
+    except OSError as error:
+        raise WrongKind(
+            what=f"{path} cannot be written: {error.strerror}.",
+            why="nothing was written; the ledger that was made for it is still there.",
+            do="make room, or choose another folder; remove the ledger, which is empty.",
+        ) from None
+    finally:
+        with suppress(OSError):
+            beside.unlink()
