@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 import pyarrow as pa
 from sqlglot import exp, parse_one
@@ -148,7 +148,7 @@ class SqlEngine(ClosingEngine):
                 failed=lambda: self.look(tables),
             )
 
-    def exact(self, statement: str, relations: Mapping[str, Relation]) -> list[dict[str, object]]:
+    def exact(self, statement: str, relations: Mapping[str, Relation]) -> list[tuple[Any, ...]]:
         """Run plain SQL over bound relations by name, for the owner alone: nothing is bounded.
 
         Tables are read as they are for answers.
@@ -165,10 +165,10 @@ class SqlEngine(ClosingEngine):
             printed = self.dialect.printed(whole)
         tables = tuple({name for each in relations.values() for name in scanned_tables(each)})
 
-        def fetch() -> list[dict[str, object]]:
+        def fetch() -> list[tuple[Any, ...]]:
             with self.snapshot(HashOrder(salt=0), tables):
-                found: list[dict[str, object]] = self.fetch(printed, {}).to_pylist()
-            return found
+                found = self.fetch(printed, {})
+            return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
         with self._lock:
             return run_if_unchanged(

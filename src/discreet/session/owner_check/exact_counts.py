@@ -33,9 +33,8 @@ class ExactCounter:
     schema: Schema
 
     def rows(self, statement: str, **tables: Relation) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement, with integers for all numbers."""
-        found = self.engine.exact(statement, tables)
-        return [tuple(row.values()) for row in found]
+        """Return the rows of a statement."""
+        return self.engine.exact(statement, tables)
 
     def numbers(self, statement: str, **tables: Relation) -> list[int]:
         """Return the one row of a statement, NULL as 0."""
