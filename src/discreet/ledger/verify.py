@@ -1272,7 +1272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"{report}\n")
         sys.stdout.flush()
     except (AttributeError, OSError):  # closed, full, or nobody reads it any more
-        sys.stdout = None  # type: ignore[assignment]  # or the interpreter would write once more
+        sys.stdout = None  # or the interpreter would write once more
         return status or _LOST
     return status
 
