@@ -14,10 +14,8 @@ One tree, so that a caller can catch as much or as little as it wants::
     │   └── NotServed       E006  something that a server does not have, or not for its caller
     ├── EntropyError              randomness cannot be had safely; nothing was drawn
     │   ├── EntropyUnavailable  E201  the operating system gave no random bits
-    │   ├── EntropyCopied       E202  an attempt to copy or store a random stream
-    │   ├── EntropyForked       E203  a keyed stream used in another process than its own
-    │   ├── EntropyExhausted    E204  a recorded stream has no words left
-    │   └── EntropyBusy         E205  a keyed stream asked for words amid another request
+    │   ├── EntropyCopied       E202  an attempt to copy, store or fork a random stream
+    │   └── EntropyExhausted    E204  a recorded stream has no words left
     ├── BudgetError               privacy cannot be paid for; nothing was spent
     │   └── OverBudget      E301  a charge that does not fit into what is left
     ├── LedgerError               the record cannot be used as asked; nothing recorded is lost
@@ -195,22 +193,12 @@ class EntropyUnavailable(EntropyError, code="E201"):
 
 @final
 class EntropyCopied(EntropyError, code="E202"):
-    """Someone tried to copy or store a random stream."""
-
-
-@final
-class EntropyForked(EntropyError, code="E203"):
-    """A keyed stream was used in another process than the one that made it."""
+    """A random stream, or a run that holds noise, was copied, stored or used in a fork."""
 
 
 @final
 class EntropyExhausted(EntropyError, code="E204"):
     """A recorded stream has no words left."""
-
-
-@final
-class EntropyBusy(EntropyError, code="E205"):
-    """A keyed stream was asked for words amid another request."""
 
 
 class BudgetError(DiscreetError):

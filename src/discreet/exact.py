@@ -281,6 +281,15 @@ class Interval:
         return f"Interval(low={low}, high={high})"
 
     @staticmethod
+    def exactly(value: Fraction) -> Interval:
+        """Enclose a number by itself.
+
+        >>> Interval.exactly(Fraction(1, 2))
+        Interval(low=Fraction(1, 2), high=Fraction(1, 2))
+        """
+        return Interval(value, value)
+
+    @staticmethod
     def product(factors: Iterable[Interval]) -> Interval:
         """Enclose the product of numbers that are not negative.
 

@@ -42,10 +42,6 @@ _MODERATE = (
 _COUNTS = tuple((count, count + 1) for count in range(4))
 
 
-def _halved(answer):
-    return answer // 2
-
-
 def _distance(truth, answer):
     return abs(int(truth) - int(answer))
 
@@ -53,11 +49,6 @@ def _distance(truth, answer):
 def _listed():
     """Return more mechanisms whose outcomes can be listed."""
     return (
-        Case(
-            name="Mapped",
-            mechanism=geometric_on_counts(largest=5, epsilon="1/2").map(_halved),
-            pairs=[(value, value + 1) for value in range(5)],
-        ),
         Case(
             name="geometric_on_counts",
             mechanism=geometric_on_counts(largest=4, epsilon=1),

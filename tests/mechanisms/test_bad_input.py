@@ -15,7 +15,6 @@ from discreet.mechanisms import (
     FiniteMechanism,
     Gaussian,
     Laplace,
-    Mapped,
     NoisyKeys,
     NumericSparse,
     OptimalKeys,
@@ -55,7 +54,6 @@ MECHANISMS = [
     OptimalKeys(epsilon=1, delta="1e-6", **KEYS),
     RandomizedResponse(epsilon=1),
     Sparse(threshold=5, answers=2, epsilon=1),
-    Mapped(Laplace(scale=2), abs, stretch=1),
 ]
 ADDITIVE = MECHANISMS[0], MECHANISMS[2]
 CHOICES = Exponential, PermuteAndFlip
@@ -184,11 +182,6 @@ TABLE = [
     (COIN.compose, {WrongKind: [LINE, 3]}),
     (COIN.relabel, {WrongKind: [3, lambda y: [y]]}),
     (COIN.expected, {WrongKind: [3]}),
-    (Laplace(scale=2).map, {WrongKind: [5, None]}),
-    (lambda stretch: Laplace(scale=2).map(abs, stretch=stretch), {OutOfRange: [-1]}),
-    (lambda mechanism: Mapped(mechanism, abs), {WrongKind: ["laplace"]}),
-    (lambda c: Laplace(scale=2).map(abs).error(confidence=c), {WrongKind: [0.9]}),
-    (Laplace(scale=2).map(abs).reference_pmf, {WrongKind: [0]}),
     (stochastic, NO_MATRIX),
     (lambda cost: cost_table(cost, [0], [0]), {WrongKind: [None, lambda x, y: "much"]}),
     (lambda cost: cost_table(cost, [0], [0]), {OutOfRange: [lambda x, y: math.nan]}),

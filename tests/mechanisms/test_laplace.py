@@ -11,8 +11,12 @@ from discreet.loss.pure_pairs import DiscreteLaplacePair
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.additive import laplace_pair, loss_of_move
 from discreet.noise import DiscreteLaplace, DyadicGrid
-from discreet.units import average_sensitivity, count_sensitivity, sum_sensitivity
 from discreet_course.counting import counts
+from discreet_course.sensitivity import (
+    average_sensitivity,
+    count_sensitivity,
+    sum_sensitivity,
+)
 from tests.noise.laws import stream
 
 F = Fraction

@@ -11,9 +11,9 @@ from discreet.noise import (
     DiscreteLaplace,
     ReplayEntropy,
     exponential_weights,
-    permute_and_flip,
     selection,
 )
+from discreet_course.permute_and_flip import permute_and_flip
 from tests.noise.laws import ALPHA, TINY_COINS, stream
 
 CHOOSERS = [exponential_weights, permute_and_flip]
@@ -62,7 +62,7 @@ def test_floats_and_integers_select_the_same_candidate(size):
     answered = 0
     for _ in range(8):
         word = source.bits(53)
-        by_floats = selection._Shares.of(selection._exponents(gaps, unit)).selected(word, 53)
+        by_floats = selection._Shares.of(selection.exponents(gaps, unit)).selected(word, 53)
         if by_floats is not None:
             answered += 1
             exact = selection._by_integers(gaps, unit, word, source, selection.SIZES)

@@ -19,8 +19,6 @@ from discreet.noise import (
     Categorical,
     DiscreteGaussian,
     DiscreteLaplace,
-    ExpNeg,
-    Logistic,
     Uniform,
     tablefree,
 )
@@ -79,7 +77,7 @@ def test_uniform_draws(below):
         assert chi_square(mutant, law) < ALPHA
 
 
-@pytest.mark.parametrize("p", ["1/3", "0.001", ExpNeg(1), Logistic("1/10")], ids=str)
+@pytest.mark.parametrize("p", ["1/3", "0.001"], ids=str)
 def test_coin_flips(p):
     coin = Bernoulli(p=p)
     heads = int(coin.flips(DRAWS, stream("coin")).sum())

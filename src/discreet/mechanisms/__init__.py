@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.mechanisms.additive import Gaussian, Laplace, discrete_gaussian_sigma
     from discreet.mechanisms.exponential import Exponential, ScoreChange
     from discreet.mechanisms.finite import FiniteMechanism
-    from discreet.mechanisms.mechanism import Mapped, Mechanism
+    from discreet.mechanisms.mechanism import Mechanism
     from discreet.mechanisms.optimal_selection import OptimalKeys
     from discreet.mechanisms.partition_selection import NoisyKeys, ShownKeys
     from discreet.mechanisms.randomized_response import RandomizedResponse

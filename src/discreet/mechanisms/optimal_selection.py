@@ -48,8 +48,8 @@ from discreet.mechanisms.partition_selection import (
     read_selection,
     worst_move,
 )
-from discreet.noise import SYSTEM, Entropy, Ratio
-from discreet.noise.bernoulli import SIZES, Enclosure, flip
+from discreet.noise import SYSTEM, Entropy
+from discreet.noise.bernoulli import SIZES, Enclosure, enclosed, flip
 from discreet.noise.entropy import checked_entropy
 from discreet.units import Relation
 
@@ -255,6 +255,6 @@ def _flipped(units: NDArray[np.int64], known: Chances, entropy: Entropy) -> NDAr
     """Flip one coin for each group."""
 
     def chance(index: int) -> Enclosure:
-        return Ratio(known.at(int(units[index]))).enclose
+        return functools.partial(enclosed, known.at(int(units[index])))
 
     return flip(known.estimates[units], chance, entropy, SIZES)

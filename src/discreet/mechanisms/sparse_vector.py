@@ -39,7 +39,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar, final
+from typing import Any, Final, Generic, TypeAlias, TypeVar, final
 
 import numpy as np
 
@@ -50,7 +50,6 @@ from discreet.mechanisms.mechanism import (
     GuardedRun,
     Mechanism,
     Number,
-    Reason,
     ReferenceLaw,
     at_confidence,
     steps_at,
@@ -94,39 +93,11 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
 
     __slots__ = ("_left", "_noisy_threshold", "_terms")
 
-    _left: int
-    _noisy_threshold: int
-    _terms: RunTerms[Answer]
-
-    _FORKED: ClassVar[Reason] = {
-        "what": "a run was continued in a forked process.",
-        "why": "parent and child would compare with the same noisy threshold, and give more "
-        "answers together than were paid for.",
-        "do": "ask in the process that started the run, or start another one here.",
-    }
-    _COPIED: ClassVar[Reason] = {
-        "what": "a run cannot be pickled or copied.",
-        "why": "each copy would go on with the same noisy threshold, and they would give more "
-        "answers together than were paid for.",
-        "do": "keep one run, and send values to where it lives; plans can be copied freely.",
-    }
-    _BUSY: ClassVar[Reason] = {
-        "what": "a run was asked amid another question.",
-        "why": "both would be answered before either is counted.",
-        "do": "ask one question after the other, and none from a signal handler.",
-    }
-    _ALTERED: ClassVar[Reason] = {
-        "what": "a running comparison cannot be set.",
-        "why": "threshold, noise and number of answers are what was charged for.",
-        "do": "subtract a public number from the value to move the threshold for one query; for "
-        "anything else start a new run.",
-    }
-
     def __init__(self, terms: RunTerms[Answer], entropy: Entropy) -> None:
         """Draw the noise of the threshold."""
         super().__init__(entropy)
-        noisy = terms.threshold + terms.threshold_noise.draw(entropy)
-        freeze(self, _terms=terms, _left=terms.answers, _noisy_threshold=noisy)
+        self._terms, self._left = terms, terms.answers
+        self._noisy_threshold = terms.threshold + terms.threshold_noise.draw(entropy)
 
     @property
     def threshold(self) -> int:
@@ -149,7 +120,6 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
         ``sensitivity`` is the most by which one unit moves this value, if that is known; it may
         not exceed what the plan allows.
         """
-        self._check_process()
         most = self._terms.sensitivity
         if sensitivity is not None and whole(sensitivity, name="sensitivity", low=0) > most:
             raise OutOfRange(
@@ -165,7 +135,7 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
         noise = terms.query_noise.draw(self._entropy)
         fresh = 0 if terms.answer_noise is None else terms.answer_noise.draw(self._entropy)
         above = number + noise >= self._noisy_threshold
-        freeze(self, _left=self._left - above)
+        self._left -= above
         return terms.form(above, number + fresh)
 
     def _check_open(self) -> None:

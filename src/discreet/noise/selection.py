@@ -1,14 +1,10 @@
-"""Choosing among scored candidates: exponential weights, and permute-and-flip.
+"""Choosing among scored candidates, with exponential weights.
 
 Trust: kernel.  Proofs are in docs/proofs/noise.md.
 
 Definition.  With scores u_i, largest score u*, and a rate c > 0, ``exponential_weights`` returns i
-with probability proportional to exp(c u_i); ``permute_and_flip`` visits the candidates in random
-order and returns the first whose coin of probability exp(c (u_i - u*)) shows heads.
+with probability proportional to exp(c u_i).
 
-Theorem (key ``permute-and-flip``; McKenna and Sheldon 2020, Permute-and-Flip).  Coins and order
-are independent, so the winner is a uniform member of the set of heads, which is never empty: the
-best candidate's coin always shows heads.
 Theorem (key ``exponential-inversion``).  Prefix sums of floating-point weights, with a bound on
 their relative error, determine which candidate a uniform U selects; if U is closer to a boundary
 than the bound, integers decide.  Weights are relative to the best score, so a weight that
@@ -31,29 +27,13 @@ from discreet.arrays import int64_range, listed
 from discreet.certified import exp_neg
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import ExactNumber, instance, positive
-from discreet.noise.bernoulli import SIZES, CoinSizes, exp_coins
-from discreet.noise.categorical import Uniform
+from discreet.noise.bernoulli import SIZES, CoinSizes
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 
 _STEEPEST: Final = Fraction(1 << 200)  # decides a gap of one unit; products stay finite
 
 Candidates = TypeVar("Candidates", list[Any], NDArray[np.int64])
 Scores = Sequence[int] | Sequence[Fraction] | NDArray[np.integer[Any]]
-
-
-def permute_and_flip(
-    *, scores: Scores, rate: ExactNumber, entropy: Entropy = SYSTEM, sizes: CoinSizes = SIZES
-) -> int:
-    """Return the index of the winner of permute-and-flip.
-
-    >>> permute_and_flip(scores=[0, 10**6, 3], rate=1)
-    1
-    """
-    gaps, unit = _gaps(scores, rate)
-    _checked(entropy, sizes)
-    heads = exp_coins(_exponents(gaps, unit), lambda index: int(gaps[index]) * unit, entropy, sizes)
-    standing = np.flatnonzero(heads)
-    return int(standing[Uniform(below=standing.size).sample(1, entropy)[0]])
 
 
 @overload
@@ -85,10 +65,11 @@ def exponential_weights(
     >>> exponential_weights(scores=[0, 10**6, 3], rate=1, count=2).tolist()
     [1, 1]
     """
-    gaps, unit = _gaps(scores, rate)
-    _checked(entropy, sizes)
+    gaps, unit = score_gaps(scores, rate)
+    checked_entropy(entropy)
+    instance(sizes, CoinSizes, name="sizes")
     draws = 1 if count is None else checked_count(count)
-    shares = _Shares.of(_exponents(gaps, unit))
+    shares = _Shares.of(exponents(gaps, unit))
     winners = np.empty(draws, np.int64)
     for draw in range(draws):
         word = entropy.bits(sizes.word_bits)
@@ -97,12 +78,7 @@ def exponential_weights(
     return int(winners[0]) if count is None else winners
 
 
-def _checked(entropy: Entropy, sizes: CoinSizes) -> None:
-    checked_entropy(entropy)
-    instance(sizes, CoinSizes, name="sizes")
-
-
-def _exponents(gaps: NDArray[np.int64], unit: Fraction) -> NDArray[np.float64]:
+def exponents(gaps: NDArray[np.int64], unit: Fraction) -> NDArray[np.float64]:
     """Return how far below the best each score is, times the rate, as floats."""
     return np.multiply(gaps, float(min(unit, _STEEPEST)), dtype=np.float64)
 
@@ -174,7 +150,7 @@ def _settled(low: list[int], high: list[int], word: int, bits: int) -> int | Non
     return None
 
 
-def _gaps(scores: Scores, rate: ExactNumber) -> tuple[NDArray[np.int64], Fraction]:
+def score_gaps(scores: Scores, rate: ExactNumber) -> tuple[NDArray[np.int64], Fraction]:
     """Return how far each score is below the best, in units, and c times the unit."""
     unit = positive(rate, name="rate")
     array, denominator = _integers(scores)
