@@ -1,4 +1,4 @@
-"""Exact numbers: decimal text to rationals, directed rounding, fixed point, intervals.
+"""Exact numbers: decimal text to rationals, directed rounding, intervals.
 
 Trust: kernel (T6).
 
@@ -10,11 +10,9 @@ Definitions.
     ``decimal`` is the door for numbers that people type: a float stands for its shortest decimal
     text, so that 0.1 is 1/10 and ten times 0.1 is 1.
     ``float_down`` and ``float_up`` are the largest float below and the smallest float above.
-    ``fixed_down`` and ``fixed_up`` are floor and ceiling of ``value * 2**fraction_bits``.
 
-Theorem (key ``directed-rounding``; IEEE 754 ordering of floats; floor and ceiling of rationals).
-Every number that enters or leaves exact arithmetic as a float or fixed-point integer moves only in
-the direction that the function names.
+Theorem (key ``directed-rounding``; IEEE 754 ordering of floats).  Every number that leaves exact
+arithmetic as a float moves only in the direction that the function names.
 """
 
 from __future__ import annotations
@@ -37,8 +35,6 @@ __all__ = [
     "Interval",
     "decimal",
     "exact_sum",
-    "fixed_down",
-    "fixed_up",
     "float_down",
     "float_up",
     "freeze",
@@ -58,7 +54,6 @@ ExactNumber = int | Fraction | Decimal | str
 
 _FLOAT_MAX: Final = float(np.finfo(np.float64).max)
 _LONGEST_TEXT: Final = 1000
-_MOST_BITS: Final = 1 << 16
 _LONG: Final = 10**18  # numbers of more digits are shown as decimals
 _LARGEST_EXPONENT: Final = 5000
 _NUMBER: Final = re.compile(
@@ -222,29 +217,6 @@ def exact_sum(values: Iterable[Fraction]) -> Fraction:
         rest = parts[-1:] if len(parts) % 2 else []
         parts = [*map(operator.add, parts[0:-1:2], parts[1::2]), *rest]
     return parts[0]
-
-
-def fixed_down(value: Fraction, *, fraction_bits: int) -> int:
-    """Return the floor of ``value * 2**fraction_bits``.
-
-    >>> fixed_down(Fraction(1, 10), fraction_bits=8)
-    25
-    """
-    return math.floor(_shifted(value, fraction_bits))
-
-
-def fixed_up(value: Fraction, *, fraction_bits: int) -> int:
-    """Return the ceiling of ``value * 2**fraction_bits``.
-
-    >>> fixed_up(Fraction(1, 10), fraction_bits=8)
-    26
-    """
-    return math.ceil(_shifted(value, fraction_bits))
-
-
-def _shifted(value: object, fraction_bits: object) -> Fraction:
-    bits = whole(fraction_bits, name="fraction_bits", low=-_MOST_BITS, high=_MOST_BITS)
-    return rational(value, name="value") * Fraction(2) ** bits
 
 
 @final

@@ -9,7 +9,7 @@ import pytest
 from discreet import continual, mechanisms
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.exact import exact_epsilon
-from discreet.continual import FactorizedCounter, RefinedTreeCounter
+from discreet.continual import FactorizedCounter
 from discreet.mechanisms import (
     AboveThreshold,
     Exponential,
@@ -26,6 +26,7 @@ from discreet_course.counting import Histogram
 from discreet_course.hierarchy import Hierarchy, NoisyThresholds
 from discreet_course.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
 from discreet_course.permute_and_flip import PermuteAndFlip
+from discreet_course.refined_tree import RefinedTreeCounter
 from tests.audit.cases import CASES, Case
 from tests.audit.clinic import SHARE
 

@@ -9,11 +9,12 @@ import threading
 import numpy as np
 import pytest
 
-from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
+from discreet.continual import BinaryTreeCounter, FactorizedCounter
 from discreet.continual.sum_tails import depth, digits, height, lowest
 from discreet.errors import EntropyCopied, NotExact, OutOfRange, TooLarge, WrongKind
 from discreet.mechanisms import Gaussian, Laplace
 from discreet_course.counters import NoisyBits, NoisyPrefixes
+from discreet_course.refined_tree import RefinedTreeCounter
 from tests.mechanisms.contract import Script, scripted_noise
 from tests.noise.laws import stream
 

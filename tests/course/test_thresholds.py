@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from discreet.continual import monotone
-from discreet.continual.consistency import Consistency, sizes_of
 from discreet.errors import OutOfRange, WrongKind
+from discreet.local.tree_estimates import Consistency, monotone, sizes_of
 from discreet.mechanisms import Gaussian, Laplace
 from discreet_course.counting import thresholds
 from discreet_course.hierarchy import (

@@ -62,14 +62,6 @@ def test_the_sensitivity_widens_both_noises():
     assert 2.99 < found.at_least <= found.at_most <= 3
 
 
-def test_a_mapped_plan_has_the_same_loss():
-    plan = AboveThreshold(threshold=0, epsilon=1)
-    waited = plan.map(len)
-    assert waited.loss() == plan.loss()
-    assert waited.run([-100, -100, 100]) == 3
-    assert set(waited.reference_pmf([0, 0, 0])) == {1, 2, 3}
-
-
 @pytest.mark.theorem("above-threshold")
 def test_monotone_queries_need_half_the_noise_and_others_do_not_get_along_with_it():
     plan = AboveThreshold(threshold=0, epsilon=1, monotone=True)

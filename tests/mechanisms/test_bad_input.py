@@ -21,12 +21,12 @@ from discreet.mechanisms import (
     RandomizedResponse,
     Sparse,
 )
-from discreet.mechanisms.finite import cost_table, stochastic
+from discreet.mechanisms.finite import stochastic
 from discreet.mechanisms.partition_selection import EmptyGroups
 from discreet.noise import DyadicGrid
 from discreet.units import NeighborGraph
 from discreet_course.counting import Counting, Histogram, points
-from discreet_course.optimal import prior_on
+from discreet_course.optimal import cost_table, expected, prior_on
 from discreet_course.permute_and_flip import PermuteAndFlip
 
 
@@ -177,11 +177,8 @@ TABLE = [
     (COIN.run, {WrongKind: [2, [0]]}),
     (COIN.reference_pmf, {WrongKind: ["0"]}),
     (lambda epsilon: COIN.delta(epsilon=epsilon), {OutOfRange: [-1, math.nan]}),
-    (lambda order: COIN.renyi(order=order), {OutOfRange: ["0.5", math.inf]}),
     (COIN.then, {WrongKind: [[[1]]], OutOfRange: [[["0.5"], [1]]]}),
-    (COIN.compose, {WrongKind: [LINE, 3]}),
-    (COIN.relabel, {WrongKind: [3, lambda y: [y]]}),
-    (COIN.expected, {WrongKind: [3]}),
+    (lambda cost: expected(COIN, cost), {WrongKind: [3]}),
     (stochastic, NO_MATRIX),
     (lambda cost: cost_table(cost, [0], [0]), {WrongKind: [None, lambda x, y: "much"]}),
     (lambda cost: cost_table(cost, [0], [0]), {OutOfRange: [lambda x, y: math.nan]}),

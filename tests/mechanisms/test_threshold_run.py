@@ -6,6 +6,7 @@ import multiprocessing
 import pickle
 import threading
 from fractions import Fraction
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -16,7 +17,6 @@ from discreet.errors import EntropyCopied, NotExact, OutOfRange, WrongKind
 from discreet.mechanisms.sparse_vector import (
     AboveThreshold,
     NumericSparse,
-    RunTerms,
     Sparse,
     ThresholdRun,
 )
@@ -45,16 +45,16 @@ class Script:
 
 
 def scripted(rho, noises, fresh=None, *, threshold=0, answers=1, form=lambda above, _: above):
-    terms = RunTerms(
+    plan = SimpleNamespace(
         threshold=threshold,
         answers=answers,
         sensitivity=1,
         threshold_noise=Script(rho),
         query_noise=Script(*noises),
         answer_noise=None if fresh is None else Script(*fresh),
-        form=form,
+        answer=form,
     )
-    return ThresholdRun(terms, None)
+    return ThresholdRun(plan, None)
 
 
 def finish(run, values):
@@ -136,7 +136,7 @@ def test_a_halted_run_draws_nothing():
     run.ask(1)
     with pytest.raises(OutOfRange):
         run.ask(1)
-    assert run._terms.query_noise.values == []
+    assert run._plan.query_noise.values == []
 
 
 @pytest.mark.parametrize("value", [1.0, np.float64(2), float("nan")])

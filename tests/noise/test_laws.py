@@ -19,7 +19,7 @@ from discreet.noise import (
 )
 from discreet.noise.bernoulli import CoinSizes, CoinWords, exp_coins
 from discreet.noise.categorical import _Weights
-from discreet.noise.chance import ScaledExponential, complement, ratio
+from discreet.noise.decay import ScaledExponential, complement, ratio
 from discreet.noise.table import BlockSampler, SignedSampler, Table
 from discreet.noise.tablefree import FreeSizes, Parameters, geometric_into
 from discreet_course.permute_and_flip import permute_and_flip

@@ -20,7 +20,7 @@ from discreet.noise import (
 from discreet.noise import bernoulli as coins
 from discreet.noise import table as blocks
 from discreet.noise.bernoulli import CoinSizes, CoinWords
-from discreet.noise.chance import Decay
+from discreet.noise.decay import Decay
 from discreet.noise.table import SignedSampler
 from discreet.noise.tablefree import Parameters
 from discreet_course.permute_and_flip import permute_and_flip

@@ -80,7 +80,7 @@ from discreet.mechanisms.mechanism import (
     two_sided_quantile,
 )
 from discreet.noise import SYSTEM, Distribution, Entropy
-from discreet.noise.chance import log_of
+from discreet.noise.decay import log_of
 from discreet.noise.laplace import TwoSidedLaw
 from discreet.noise.tablefree import SIZES, FreeSizes, rare_heads
 from discreet.units import Relation

@@ -35,7 +35,7 @@ from typing import Final, TypeAlias, final
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange
-from discreet.exact import Interval, fixed_down, fixed_up, whole
+from discreet.exact import Interval, whole
 from discreet.mechanisms.mechanism import enclosed_power, first_true
 from discreet.noise import DiscreteLaplace, Distribution
 
@@ -151,12 +151,12 @@ def _beyond(law: Distribution, reach: int) -> int:
     """Bound P[Z > reach] and P[Z < -reach]."""
     right = law.survival_bounds(reach, BITS).high
     left = law.cdf_bounds(-reach - 1, BITS).high
-    return fixed_up(max(left, right), fraction_bits=_PLACES)
+    return math.ceil(max(left, right) * (1 << _PLACES))
 
 
 def _fixed(chance: Interval) -> Enclosure:
-    low = fixed_down(chance.low, fraction_bits=_PLACES)
-    return low, fixed_up(chance.high, fraction_bits=_PLACES)
+    one = 1 << _PLACES
+    return math.floor(chance.low * one), math.ceil(chance.high * one)
 
 
 _BLOCKS: Final = 128
@@ -243,7 +243,7 @@ class Accuracy:
 def _power(inside: tuple[Fraction, Fraction], exponent: int, bits: int) -> tuple[int, int]:
     """Enclose the power of an enclosed probability, rounding outward at scale 2**bits."""
     places = 2 * bits + exponent.bit_length()
-    base_low = fixed_down(max(inside[0], Fraction(0)), fraction_bits=places)
-    base_high = min(fixed_up(max(inside[1], Fraction(0)), fraction_bits=places), 1 << places)
-    low, high = enclosed_power(base_low, base_high, exponent, places)
+    one = 1 << places
+    base_low, base_high = max(0, math.floor(inside[0] * one)), max(0, math.ceil(inside[1] * one))
+    low, high = enclosed_power(base_low, min(base_high, one), exponent, places)
     return low >> (places - bits), -(-high >> (places - bits))

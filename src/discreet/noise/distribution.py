@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, TooLarge
 from discreet.exact import ExactNumber, Interval, positive, rational, whole
-from discreet.noise.chance import checked_bits, log_of
+from discreet.noise.decay import log_of
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy, process_stamp
 
 BLOCK: Final = 256
@@ -82,6 +82,11 @@ class Moments:
 
     mean: Interval
     variance: Interval
+
+
+def checked_bits(bits: object) -> int:
+    """Read how many bits an enclosure is to have."""
+    return whole(bits, name="bits", low=1, high=1 << 20)
 
 
 class Distribution(ABC):

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from discreet.certified import exp_neg, pi, sqrt
 from discreet.exact import ExactNumber, Interval, freeze
-from discreet.noise.chance import Decay, ScaledExponential
+from discreet.noise.decay import Decay, ScaledExponential
 from discreet.noise.distribution import BITS, Moments, checked_scale
 from discreet.noise.entropy import Entropy
 from discreet.noise.laplace import TwoSidedLaw

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MAX
 from discreet.errors import WrongKind
 from discreet.exact import ExactNumber, Interval, freeze, whole
-from discreet.noise.chance import Decay, ScaledExponential, complement, log_of, ratio
+from discreet.noise.decay import Decay, ScaledExponential, complement, log_of, ratio
 from discreet.noise.distribution import BITS, Distribution, Moments, checked_scale, empty
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, laplace_beyond_into, laplace_into

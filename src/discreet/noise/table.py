@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.certified import exp_neg
 from discreet.noise.bernoulli import SIZES, CoinSizes, flip
-from discreet.noise.chance import Decay
+from discreet.noise.decay import Decay
 from discreet.noise.entropy import Entropy, Words
 
 _CHUNK: Final = 1 << 16  # values that all steps find in the cache

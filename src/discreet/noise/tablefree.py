@@ -48,7 +48,7 @@ from discreet.certified import log
 from discreet.exact import Interval, float_down
 from discreet.noise.bernoulli import SIZES as COIN_SIZES
 from discreet.noise.bernoulli import CoinSizes, Enclosure, exp_coins, flip
-from discreet.noise.chance import ratio
+from discreet.noise.decay import ratio
 from discreet.noise.distribution import BITS
 from discreet.noise.entropy import Entropy
 

@@ -20,15 +20,10 @@ from typing import Final, final
 
 from discreet.certified import exp_neg, log
 from discreet.errors import OutOfRange
-from discreet.exact import Interval, whole
+from discreet.exact import Interval
 
 _DEEPEST: Final = 1 << 16
 _FAR: Final = 512
-
-
-def checked_bits(bits: object) -> int:
-    """Read how many bits an enclosure is to have."""
-    return whole(bits, name="bits", low=1, high=1 << 20)
 
 
 def complement(tail: Interval) -> Interval:
