@@ -162,7 +162,6 @@ TABLE = [
     *((m.kept, {OutOfRange: [-1], WrongKind: [0.5]}) for m in MECHANISMS[7:9]),
     (MECHANISMS[7].smallest, {OutOfRange: [1, 0]}),
     (MECHANISMS[8].smallest, {OutOfRange: ["1.5"]}),
-    (MECHANISMS[8].expected, {OutOfRange: [{3: -1}]}),
     (lambda n: MECHANISMS[7].leak(steps=n), NOT_A_COUNT),
     (lambda c: MECHANISMS[7].intervals(c, confidence="0.9"), {OutOfRange: [[2]]}),
     (lambda entropy: MECHANISMS[8].run([1], entropy=entropy), {WrongKind: [np.random, None]}),

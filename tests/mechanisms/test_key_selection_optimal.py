@@ -181,12 +181,6 @@ def test_the_error_is_the_largest_group_that_may_be_missed():
         assert choice.kept(reach + 1).low >= confidence > choice.kept(reach).high
 
 
-def test_the_expected_number_of_groups():
-    choice = keys()
-    total = choice.expected({1: 100, 3: 10, 50: 2})
-    assert float(total.low) == pytest.approx(10 + 10 * float(choice.kept(3).low) + 2)
-
-
 @pytest.mark.parametrize("sizes", [TINY_COINS, LAZY_COINS])
 def test_the_coins_exactly(sizes):
     choice = keys()

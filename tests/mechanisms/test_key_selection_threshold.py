@@ -309,11 +309,6 @@ def test_the_smallest_group_shown_with_a_chance(noise, fewest):
         assert units == fewest or choice.kept(units - 1).high < Fraction(chance)
 
 
-def test_the_expected_number_of_groups():
-    total = keys().expected({0: 50, 3: 10, 100: 2})
-    assert total.nearest() == pytest.approx(2 + 10 * keys().kept(3).nearest())
-
-
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 @pytest.mark.parametrize(("threshold", "fewest"), [(4, 1), (-6, 1), (4, 12), (15, 12)])
 def test_the_error_is_exact(noise, threshold, fewest):

@@ -13,7 +13,6 @@ from discreet.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     Uniform,
-    exact_law,
     exponential_weights,
     tablefree,
 )
@@ -309,30 +308,9 @@ def toy_attempt(entropy):
     return attempted
 
 
-@pytest.mark.parametrize("tries", [1, 2, 3])
-def test_the_first_accepted_attempt_has_the_law_of_an_attempt(tries):
-    """However many are made at once: the same share of every accepted value, and no other."""
-    six = Parameters.same(Fraction(6))
-
-    def program(entropy):
-        value, accepted = tablefree._first_accepted(six, 1, toy_attempt(entropy), tries)
-        return int(value[0]) if accepted[0] else None
-
-    found = exact_law(program, unexplored=Fraction(0), max_runs=2000).mass
-    share = (1 - Fraction(1, 4) ** tries) / 6
-    assert {value: mass for value, mass in found.items() if value is not None} == dict.fromkeys(
-        range(6), share
-    )
-
-
 def test_every_element_keeps_its_own_parameter_in_all_attempts():
-    """Attempts lie one after another, and the exact number of each is that of its element."""
-    several = Parameters.each(np.arange(1, 6), 2)
-    again = several.again(4)
-    assert again.floats.tolist() == [0.5, 1.0, 1.5, 2.0, 2.5] * 4
-    assert [again.exact(place) for place in range(20)] == [Fraction(n, 2) for n in range(1, 6)] * 4
     out, source = np.empty(5000, np.int64), stream("own parameters")
     wanted = np.arange(5000) % 8 + 1
-    tablefree.repeated(out, Parameters.each(wanted, 1), toy_attempt(source), tries=3)
+    tablefree.repeated(out, Parameters.each(wanted, 1), toy_attempt(source))
     assert (out < wanted).all()
     assert all(set(out[wanted == n].tolist()) == set(range(n)) for n in range(1, 9))

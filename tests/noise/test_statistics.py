@@ -175,9 +175,9 @@ def test_a_billion_draws(name):
 
 
 @pytest.mark.parametrize("name", FREE)
-@pytest.mark.parametrize("sizes", [None, FreeSizes(coins=CoinSizes(guard=0.2), tries=2)], ids=str)
+@pytest.mark.parametrize("sizes", [None, FreeSizes(coins=CoinSizes(guard=0.2))], ids=str)
 def test_laws_that_are_drawn_together(name, sizes):
-    """Each keeps its own law, also where exact numbers decide and few attempts are made at once."""
+    """Each keeps its own law, also where exact numbers decide."""
     make, factors = FREE[name][0], [Fraction(1, 100), Fraction(1), Fraction(10**6)]
     laws, count = [make(factor) for factor in factors], 2 * 10**5 if sizes is None else 6000
     off = Fraction(3, 100) if sizes is None else Fraction(15, 100)

@@ -55,7 +55,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Generic, Self, final
@@ -112,14 +112,6 @@ class PartitionSelectionMechanism(Mechanism[Counts, Answer], Generic[Answer]):
     @abstractmethod
     def smallest(self, chance: Number) -> int:
         """Return how many units a group needs to be shown with at least this chance, exactly."""
-
-    def expected(self, sizes: Mapping[int, int]) -> Interval:
-        """Enclose how many groups are shown on average, given how many there are of each size."""
-        low = high = Fraction(0)
-        for units, count in sizes.items():
-            times, chance = whole(count, name="count", low=0), self.kept(units)
-            low, high = low + times * chance.low, high + times * chance.high
-        return Interval(low, high)
 
 
 def read_selection(*, groups: object, relation: object, fewest: object) -> dict[str, object]:

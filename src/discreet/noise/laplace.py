@@ -125,15 +125,12 @@ class TwoSidedLaw(Distribution):
         return self._tail(k, bits).log_bounds(bits)
 
 
-_AT_ONCE: Final = FreeSizes(tries=6)  # of 1000 numbers, one in four is accepted less often
-
-
 def drawn_together(
     laws: Sequence[TwoSidedLaw],
     counts: Sequence[int],
     entropy: Entropy = SYSTEM,
     *,
-    sizes: FreeSizes = _AT_ONCE,
+    sizes: FreeSizes = SIZES,
 ) -> list[NDArray[np.int64]]:
     """Draw from a few distributions of one family at the cost of one: some thousand values at most.
 

@@ -16,9 +16,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, TypeVar, final, overload
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,11 +68,11 @@ def exponential_weights(
     checked_entropy(entropy)
     instance(sizes, CoinSizes, name="sizes")
     draws = 1 if count is None else checked_count(count)
-    shares = _Shares.of(exponents(gaps, unit))
+    sums = np.cumsum(np.exp(-exponents(gaps, unit)))
     winners = np.empty(draws, np.int64)
     for draw in range(draws):
         word = entropy.bits(sizes.word_bits)
-        found = shares.selected(word, sizes.word_bits)
+        found = _by_floats(sums, word, sizes.word_bits)
         winners[draw] = _by_integers(gaps, unit, word, entropy, sizes) if found is None else found
     return int(winners[0]) if count is None else winners
 
@@ -83,44 +82,19 @@ def exponents(gaps: NDArray[np.int64], unit: Fraction) -> NDArray[np.float64]:
     return np.multiply(gaps, float(min(unit, _STEEPEST)), dtype=np.float64)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shares:
-    """Floating-point weights in a square, and the running sums of its rows.
+def _by_floats(sums: NDArray[np.float64], word: int, bits: int) -> int | None:
+    """Find the candidate whose share of [0, 1) contains U, if floating point can tell.
 
-    Sums are taken over rows of the square first, so that rounding errors grow like the square root
-    of the number of candidates.
+    ``sums`` are prefix sums of n weights.  Each addition errs by at most 2**-53 of the total, so a
+    sum and the total by n 2**-53 each; 1024 units are left for exp, its argument and the two ends.
     """
-
-    size: int
-    square: NDArray[np.float64]
-    rows: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, exponent: NDArray[np.float64]) -> _Shares:
-        """Weigh candidates whose scores lie so far below the best."""
-        side = math.isqrt(exponent.size - 1) + 1
-        weights = np.zeros(side * side)
-        np.exp(-exponent, out=weights[: exponent.size])
-        square = weights.reshape(side, side)
-        return cls(exponent.size, square, np.cumsum(square.sum(axis=1)))
-
-    def selected(self, word: int, bits: int) -> int | None:
-        """Find the candidate whose share of [0, 1) contains U, if floating point can tell."""
-        side, rows = len(self.rows), self.rows
-        total = float(rows[-1])
-        first, last = math.ldexp(word, -bits) * total, math.ldexp(word + 1, -bits) * total
-        row = min(int(np.searchsorted(rows, first, side="right")), side - 1)
-        before = float(rows[row - 1]) if row else 0.0
-        sums = before + np.cumsum(self.square[row])
-        column = min(int(np.searchsorted(sums, first, side="right")), side - 1)
-        # rounding of exp and exponent, of the sum in each row, of both running sums, of both ends
-        radius = total * (4.0 * side + 8.0 * math.log(self.size) + 1024.0) * 2.0**-52
-        index = row * side + column
-        start, end = float(sums[column - 1]) if column else before, float(sums[column])
-        above = index == 0 or first - start > radius
-        below = index == self.size - 1 or (index < self.size and end - last > radius)
-        return index if above and below else None
+    total, size = float(sums[-1]), len(sums)
+    first, last = math.ldexp(word, -bits) * total, math.ldexp(word + 1, -bits) * total
+    index = min(int(np.searchsorted(sums, first, side="right")), size - 1)
+    radius = total * (2.0 * size + 1024.0) * 2.0**-52
+    above = index == 0 or first - float(sums[index - 1]) > radius
+    below = index == size - 1 or float(sums[index]) - last > radius
+    return index if above and below else None
 
 
 def _by_integers(

@@ -59,15 +59,11 @@ BLOCK_BITS: Final = 5  # Q has a scale in [16, 32), so R is accepted at least 15
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSizes:
-    """How many bits of U are read at first, how many each time after, and how coins are read.
-
-    ``tries`` is how many attempts each element gets at once; it takes the first that is accepted.
-    """
+    """How many bits of U are read at first, how many each time after, and how coins are read."""
 
     word_bits: int = 64
     step_bits: int = 64
     coins: CoinSizes = COIN_SIZES
-    tries: int = 1
 
 
 SIZES: Final = FreeSizes()
@@ -101,13 +97,6 @@ class Parameters:
             return Parameters(self.floats[chosen], lambda index: exact(index + chosen.start))
         return Parameters(self.floats[chosen], lambda index: exact(int(chosen[index])))
 
-    def again(self, times: int) -> Parameters:
-        """Put so many copies of all elements one after another."""
-        if self.floats.ndim == 0 or times == 1:
-            return self
-        exact, count = self.exact, self.floats.size
-        return Parameters(np.concatenate([self.floats] * times), lambda index: exact(index % count))
-
 
 def settle_geometric(
     scale: Fraction, word: int, bits: int, entropy: Entropy, step_bits: int = 64
@@ -133,62 +122,48 @@ def laplace_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Laplace draws; values beyond int64 stop at its ends."""
-    repeated(out, scale, partial(_laplace_attempt, entropy=entropy, sizes=sizes), sizes.tries)
+    repeated(out, scale, partial(_laplace_attempt, entropy=entropy, sizes=sizes))
 
 
 def geometric_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with geometric draws, k >= 0 with weight exp(-k / scale), up to 2**63."""
-    repeated(out, scale, partial(_geometric_attempt, entropy=entropy, sizes=sizes), sizes.tries)
+    repeated(out, scale, partial(_geometric_attempt, entropy=entropy, sizes=sizes))
 
 
 def gaussian_into(
     out: NDArray[np.int64], variance: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Gaussian draws; values beyond int64 stop at its ends."""
-    repeated(out, variance, partial(_gaussian_attempt, entropy=entropy, sizes=sizes), sizes.tries)
+    repeated(out, variance, partial(_gaussian_attempt, entropy=entropy, sizes=sizes))
 
 
 def repeated(
     out: NDArray[np.int64],
     parameters: Parameters,
     attempt: Callable[[Parameters, int], Attempt],
-    tries: int = 1,
 ) -> None:
     """Fill ``out`` chunk by chunk, then try the rejected elements again until none is left.
 
-    Attempts are independent: each element has the distribution of an accepted attempt, however many
-    ``tries`` it gets at once.
+    Attempts are independent: each element has the distribution of an accepted attempt.
     """
     if not out.size:
         return
     if out.size <= CHUNK:
-        out[:], accepted = _first_accepted(parameters, out.size, attempt, tries)
+        out[:], accepted = attempt(parameters, out.size)
         todo = np.flatnonzero(~accepted)
     else:
         again = []
         for start in range(0, out.size, CHUNK):
             part = slice(start, min(start + CHUNK, out.size))
             chosen = parameters.take(part)
-            out[part], accepted = _first_accepted(chosen, part.stop - start, attempt, tries)
+            out[part], accepted = attempt(chosen, part.stop - start)
             again.append(np.flatnonzero(~accepted) + start)
         todo = np.concatenate(again)
     while todo.size:
-        out[todo], accepted = _first_accepted(parameters.take(todo), todo.size, attempt, tries)
+        out[todo], accepted = attempt(parameters.take(todo), todo.size)
         todo = todo[~accepted]
-
-
-def _first_accepted(
-    parameters: Parameters, count: int, attempt: Callable[[Parameters, int], Attempt], tries: int
-) -> Attempt:
-    values, accepted = attempt(parameters.again(tries), count * tries)
-    if tries == 1:
-        return values, accepted
-    ways = accepted.reshape(tries, count)
-    first = ways.argmax(axis=0)
-    place = first * count + np.arange(count)
-    return values[place], accepted[place]
 
 
 @final
