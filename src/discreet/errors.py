@@ -156,7 +156,7 @@ class BudgetError(DiscreetError):
 class OverBudget(BudgetError, code="E301"):
     """A charge does not fit into what is left of a budget.
 
-    ``details`` has all numbers, where there are more than the sentences tell.  A server also says
+    ``details`` has all numbers, if there are more than the sentences hold.  A server also says
     in ``shortage``, as plain JSON, in which limit (``scope``: yours, purpose or
     dataset) what is ``needed`` exceeds what is ``left``, and the ``ways_out``, each a ``change``
     and its ``cost``.
@@ -300,7 +300,7 @@ class LearningError(DiscreetError):
 
 
 class ExamplesMix(LearningError, code="E801"):
-    """What one example contributes depends on the examples beside it; nothing was spent."""
+    """What one example contributes depends on other examples; nothing was spent."""
 
 
 class LayerNotProvable(LearningError, code="E802"):
@@ -308,7 +308,7 @@ class LayerNotProvable(LearningError, code="E802"):
 
 
 class NotSampled(LearningError, code="E803"):
-    """Units cannot be drawn from the data by chance; nothing was spent."""
+    """Units cannot be sampled at random from the data; nothing was spent."""
 
 
 class NotPerExample(LearningError, code="E804"):

@@ -7,7 +7,7 @@ A number that silently changes on its way in changes a privacy claim.
 Definitions.
     ``rational`` maps integers, fractions, decimals and decimal text to the rational number that
     they denote, and refuses floats: a float has already lost what its writer meant.
-    ``decimal`` is the door for numbers that people type: a float stands for its shortest decimal
+    ``decimal`` reads numbers that people type: a float means its shortest decimal
     text, so that 0.1 is 1/10 and ten times 0.1 is 1.
     ``float_down`` and ``float_up`` are the largest float below and the smallest float above.
 
@@ -53,9 +53,9 @@ ExactNumber = int | Fraction | Decimal | str
 """What may be given where an exact number is needed."""
 
 _FLOAT_MAX: Final = float(np.finfo(np.float64).max)
-_LONGEST_TEXT: Final = 1000
+_LONGEST_TEXT: Final = 1000  # characters, so that arithmetic stays fast whatever was typed
 _LONG: Final = 10**18  # numbers of more digits are shown as decimals
-_LARGEST_EXPONENT: Final = 5000
+_LARGEST_EXPONENT: Final = 5000  # of ten, for the same reason
 _NUMBER: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>\d+(?:_\d+)*|\d*\.\d+|\d+\.)(?:[eE](?P<exponent>[+-]?\d+))?"
     r"|[+-]?\d+/\d+",
@@ -95,7 +95,7 @@ def rational(value: object, *, name: str) -> Fraction:
 
 
 def decimal(value: object, *, name: str) -> Fraction:
-    """Read a number that a person typed: a float stands for its shortest decimal text.
+    """Read a number that a person typed: a float means its shortest decimal text.
 
     >>> sum(decimal(0.1, name="epsilon") for _ in range(10)) == 1
     True

@@ -37,7 +37,7 @@ A mechanism is epsilon-DP for a relation if and only if it is (epsilon d)-privat
 relation's canonical metric d; so k units are protected at distance k, and neighbors of another
 relation at the largest distance between them.
 
-Definition.  A neighbor graph stands for any granularity on a short list of tables: vertices
+Definition.  A neighbor graph represents any granularity on a short list of tables: vertices
 0, 1, ..., size - 1 are tables, edges pairs of neighbors.  The canonical metric is the length of the
 shortest path, infinity between components.
 
@@ -73,7 +73,7 @@ __all__ = [
     "table_distance",
 ]
 
-_MOST_VERTICES: Final = 1 << 12
+_MOST_VERTICES: Final = 1 << 12  # paths are found by breadth-first search from each
 
 
 @final

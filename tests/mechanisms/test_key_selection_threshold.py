@@ -402,12 +402,3 @@ def test_a_leaf_is_priced_by_units(noise):
 def test_a_leaf_can_be_written_and_read(noise):
     leaf = Leaf(keys(noise=noise, threshold=-5, groups=7, relation="either", fewest=5, most=3))
     assert decode(encode(leaf)) == leaf
-
-
-# --- what is refused -----------------------------------------------------------------------------
-
-
-def test_the_moves_that_are_tried():
-    assert moves(steps=1, groups=1, places=2) == [(-1, 0), (0, -1), (0, 1), (1, 0)]
-    assert (1, -1) in replacements(groups=1, places=2)
-    assert len(list(itertools.islice(entries(4, 2), 20))) == 9

@@ -44,8 +44,8 @@ from discreet.noise.entropy import checked_entropy
 Stream = Sequence[int] | NDArray[np.integer[Any]]
 Noise = Laplace | Gaussian
 
-_LONGEST: Final = 1 << 24
-_LARGEST_SUM: Final = 1 << 62
+_LONGEST: Final = 1 << 24  # positions; a run takes them one by one
+_LARGEST_SUM: Final = 1 << 62  # sums, so that noise is added within 64 bits
 
 Answer = TypeVar("Answer", int, float)
 Sum_co = TypeVar("Sum_co", int, float, covariant=True)
@@ -212,7 +212,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
 
     @abstractmethod
     def _half_width(self, chance: Fraction, prefix: int | None) -> int | Fraction:
-        """Return how far one estimate, or any of them, is from the truth with this chance."""
+        """Return how far one estimate, or any of them, is from the truth with this probability."""
 
     @abstractmethod
     def _state(self) -> CounterState[Any]:
@@ -237,7 +237,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
 
     @property
     def law(self) -> Law:
-        """The law of the noise of one measurement."""
+        """The distribution of the noise of one measurement."""
         return self.noise.law
 
     @property

@@ -94,10 +94,10 @@ Law = DiscreteLaplace | DiscreteGaussian
 
 _NORMAL: Final = NormalDist()
 OUTSIDE: Final = 2 * _NORMAL.cdf(-4.0)
-_TRIES: Final = 200
-_TAU_SQUARED: Final = 2.25
+_TRIES: Final = 200  # points of the grid on which Chernoff's bound is minimized
+_TAU_SQUARED: Final = 2.25  # of docs/proofs/mechanisms.md (smoothed-sum)
 _ETA: Final = 1.1e-19  # above 2 (e**-q + e**-4q + ...) for q = 2 pi**2 tau**2 = 44.4
-_SMALLEST: Final = 1e-300
+_SMALLEST: Final = 1e-300  # tails below count as this much, so that logarithms stay finite
 SLIP: Final = 1e-11  # above the rounding of a series
 _ROUNDING: Final = 1 + 1e-9  # above the rounding of the few elementary functions below
 
@@ -136,12 +136,12 @@ def _chernoff(scale: float, spread: float, chance: float) -> float:
     return min(bound(step / _TRIES) for step in range(1, _TRIES))
 
 
-_WRAPPED: Final = Fraction(1, 10**18)
-_LARGEST: Final = 1 << 22
+_WRAPPED: Final = Fraction(1, 10**18)  # the probability that may wrap around a ring
+_LARGEST: Final = 1 << 22  # the longest ring that is transformed; beyond, Chernoff's bound
 
 
 def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
-    """Return the smallest r such that a sum of ``count`` draws is beyond r with chance <= tail.
+    """Return the smallest r with P[|sum of ``count`` draws| > r] <= tail.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> law = DiscreteLaplace(scale=2)
@@ -158,7 +158,7 @@ def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
 
 
 def tree_half_width(law: Law, length: int, chance: Fraction) -> int:
-    """Return the smallest r such that all sums of a binary tree are within r with this chance.
+    """Return the smallest r such that all sums of a binary tree are within r with this probability.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> tree_half_width(DiscreteLaplace(scale=4), 8, Fraction(19, 20))
@@ -174,7 +174,7 @@ def tree_half_width(law: Law, length: int, chance: Fraction) -> int:
 
 
 def stays_within(law: Law, length: int, reach: int) -> float:
-    """Return the chance that all sums of a binary tree are within a reach.
+    """Return the probability that all sums of a binary tree are within a reach.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> law = DiscreteLaplace(scale=1)
@@ -195,7 +195,7 @@ class _Window:
     """Sums within a reach: what may come after one more draw."""
 
     def __init__(self, law: Law, reach: int) -> None:
-        """Transform the law of one draw, on a ring on which no two moves inside are confused."""
+        """Transform the distribution of one draw, on a ring that keeps all moves inside apart."""
         self._size = 1 << (4 * reach + 1).bit_length()
         self._inside = 2 * reach + 1
         steps = np.minimum(np.arange(self._size), self._size - np.arange(self._size))

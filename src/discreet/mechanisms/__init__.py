@@ -3,9 +3,9 @@
 Trust: kernel.
 
 ``Laplace`` and ``Gaussian`` add integers (two-sided geometric and discrete Gaussian noise), because
-sums of floats leak.  So distances are whole: a fraction counts as the next integer, unless a grid
-says otherwise; and prices differ a little from those of the continuous laws of the literature,
-which are ``discreet.loss.Laplace`` and ``discreet.loss.GaussianDP``.
+sums of floats leak.  So distances are integers: a fraction counts as the next one, unless a grid
+says otherwise.  Prices differ a little from those of the continuous noise of the literature, which
+are ``discreet.loss.Laplace`` and ``discreet.loss.GaussianDP``.
 """
 
 from __future__ import annotations

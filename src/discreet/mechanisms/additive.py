@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Self, final
@@ -51,13 +51,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet.loss  # for least_scale, which few need
-from discreet import noise  # its Gaussian law is loaded when first used
+from discreet import noise  # its Gaussian is loaded when first used
 from discreet.arrays import INT64_MAX, INT64_MIN, array_of, int64_range, listed, saturating_add
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, freeze, instance, whole
-from discreet.loss import Composition, PrivacyLoss, Profile, Pure, ZeroConcentrated
+from discreet.loss import PrivacyLoss, Profile, Pure, ZeroConcentrated
 from discreet.loss.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
-from discreet.loss.pair import Pair
 from discreet.loss.parameters import checked_count, checked_delta
 from discreet.loss.pure_pairs import DiscreteLaplacePair
 from discreet.mechanisms.mechanism import (
@@ -72,19 +71,8 @@ from discreet.mechanisms.mechanism import (
 from discreet.noise import SYSTEM, DiscreteLaplace, DyadicGrid, Entropy
 from discreet.noise.laplace import TwoSidedLaw
 
-_MOST_CORNERS: Final = 1 << 14
-_TRIES: Final = 1 << 12
-
-
-def loss_of_move(move: Iterable[Pair]) -> Profile:
-    """Return the loss of a move, a product of symmetric pairs.
-
-    >>> pair = laplace_pair(Fraction(2), 1)
-    >>> loss_of_move([pair]).epsilon(delta=0), loss_of_move([pair, pair]).epsilon(delta=0)
-    (0.5, 1.0)
-    """
-    both = (Composition(tuple((pair, 1) for pair in move)),)
-    return Profile(remove=both, add=both)
+_MOST_CORNERS: Final = 1 << 14  # delta grows by less than 2**-29 (d/s)**2 (laplace-coarsening)
+_TRIES: Final = 1 << 12  # divisors of the distance that are tried
 
 
 def laplace_pair(scale: Fraction, distance: int) -> DiscreteLaplacePair:
@@ -115,7 +103,7 @@ class AdditiveNoise(Mechanism[Numbers, Any]):
     grid: DyadicGrid | None
 
     norm: ClassVar[int]
-    """In which norm distances are measured that it hides: L1, priced in epsilon, or L2, in rho."""
+    """The norm of its distances: 1, priced in epsilon, or 2, priced in rho."""
 
     @property
     @abstractmethod
@@ -260,10 +248,10 @@ class Laplace(AdditiveNoise):
         steps = self._steps(at_distance(distance), coordinates)
         if steps == 0:
             return Pure(epsilon=0)
-        return loss_of_move([laplace_pair(self._scale_in_steps, steps)])
+        return Profile.of_symmetric(laplace_pair(self._scale_in_steps, steps))
 
     def _steps(self, distance: Fraction, coordinates: int) -> int:
-        """Return the distance on the integers: a fraction counts as the next whole number."""
+        """Return the distance on the integers: a fraction counts as the next integer."""
         places = whole(coordinates, name="coordinates", low=1)
         if self.grid is None or distance == 0:
             return steps_at(distance)
@@ -321,7 +309,7 @@ class Gaussian(AdditiveNoise):
             square = decimal(variance, name="variance")
         else:
             width = decimal(sigma, name="sigma")
-            square = width * abs(width)  # keeps the sign, for the law below to refuse
+            square = width * abs(width)  # keeps the sign, to be refused below
         if grid is not None:
             instance(grid, DyadicGrid, name="grid")
         freeze(self, variance=square, grid=grid)
@@ -342,12 +330,13 @@ class Gaussian(AdditiveNoise):
             distance, moved = (math.isqrt(squared), 1) if places == 1 else (1, min(squared, places))
             exact = DiscreteGaussianPair(variance=variance, distance=distance)
             if exact.is_enumerable:
-                return loss_of_move([exact] * moved)
+                once = Profile.of_symmetric(exact)
+                return once if moved == 1 else once.power(moved)
         smooth = SmoothedGaussianPair.of(variance=variance, squared=squared, coordinates=places)
         return (
             ZeroConcentrated(rho=squared / (2 * variance))
             if smooth is None
-            else loss_of_move([smooth])
+            else Profile.of_symmetric(smooth)
         )
 
     def concentrated(self, *, distance: Number = 1, coordinates: int = 1) -> ZeroConcentrated:
@@ -359,7 +348,7 @@ class Gaussian(AdditiveNoise):
     def _squared(self, distance: Fraction, places: int) -> int:
         """Return the squared distance on the integers: of what moves at all, at least 1.
 
-        One integer moves by whole numbers, and a fraction counts as the next.
+        One integer moves by an integer; a fraction counts as the next.
         """
         if distance == 0:
             return 0

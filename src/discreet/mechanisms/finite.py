@@ -65,7 +65,7 @@ def stochastic(rows: Iterable[Iterable[object]], *, name: str = "matrix") -> Mat
 
 
 def max_ratio(p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction | float:
-    """Return the largest ratio of two laws: a rational, or infinity."""
+    """Return the largest ratio of two distributions: a rational, or infinity."""
     largest = Fraction(0)
     for one, other in zip(p, q, strict=True):
         if one and not other:
@@ -94,7 +94,7 @@ def multiply(left: Matrix, right: Matrix) -> Matrix:
 
 
 def dominates(large: tuple[Row, Row], small: tuple[Row, Row]) -> bool:
-    """Say whether one pair of laws has the larger hockey stick at every factor, exactly.
+    """Say whether one pair of distributions has the larger hockey stick at every factor, exactly.
 
     >>> p, q = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
     >>> dominates((p, q), (p, p)), dominates((p, p), (p, q))
@@ -156,7 +156,7 @@ class _Samplers:
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class FiniteMechanism(Mechanism[Hashable, Any]):
-    """A mechanism given by the exact law of its output on each of its inputs.
+    """A mechanism given by the exact distribution of its output on each of its inputs.
 
     >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
     >>> coin.odds_ratio(), coin.epsilon()  # 3, and ln 3 rounded up
@@ -181,7 +181,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         inputs: Iterable[Hashable] | None = None,
         outputs: Iterable[Hashable] | None = None,
     ) -> None:
-        """Take the laws, which inputs are neighbors, and what inputs and outputs are called."""
+        """Take the distributions, the graph of neighbors, and names of inputs and outputs."""
         rows = stochastic(matrix)
         size = len(rows)
         neighbors = NeighborGraph.complete(size) if graph is None else graph
@@ -197,7 +197,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         )
 
     def odds_ratio(self, *, distance: Number = 1) -> Fraction | float:
-        """Return the largest ratio of chances between neighbors: a rational, or infinity."""
+        """Return the largest ratio of probabilities between neighbors: a rational, or infinity."""
         return max((max_ratio(p, q) for p, q in self._pairs(distance)), default=Fraction(1))
 
     def epsilon(self, *, distance: Number = 1) -> float:
@@ -239,7 +239,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         return self.outputs[self._samplers.draw(self._index(value), entropy)]
 
     def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
-        """Return the chance of every output, exactly."""
+        """Return the probability of every output, exactly."""
         row = self.matrix[self._index(value)]
         return {y: Interval(p, p) for y, p in zip(self.outputs, row, strict=True)}
 
@@ -291,10 +291,10 @@ def _names(names: Iterable[Hashable] | None, count: int, what: str) -> tuple[Has
 
 
 def _quantile(gaps: list[int | Fraction], row: Row, chance: Fraction) -> int | Fraction:
-    """Return the smallest gap r such that gaps up to r have at least this chance."""
+    """Return the smallest gap r such that gaps up to r have at least this probability."""
     reached = Fraction(0)
     for gap, p in sorted(zip(gaps, row, strict=True)):
         reached += p
         if reached >= chance:
             return gap
-    raise AssertionError  # rows sum to one, and the chance is below one
+    raise AssertionError  # rows sum to one, and the probability is below one

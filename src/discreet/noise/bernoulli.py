@@ -83,7 +83,7 @@ def flip(
     entropy: Entropy,
     sizes: CoinSizes = SIZES,
 ) -> NDArray[np.bool_]:
-    """Flip one coin for each estimate; ``chance(i)`` encloses the true chance of coin i."""
+    """Flip one coin for each estimate; ``chance(i)`` encloses the probability of coin i."""
     word = entropy.words(estimate.size, sizes.word_bits)
     return _compare(word, estimate, chance, entropy, sizes)
 
@@ -113,7 +113,7 @@ def exp_coins(
     entropy: Entropy,
     sizes: CoinSizes = SIZES,
 ) -> NDArray[np.bool_]:
-    """Flip coins of chance exp(-x); ``exact(i)`` is the rational x that ``exponent[i]`` rounds.
+    """Flip coins of probability exp(-x); ``exact(i)`` is the rational that ``exponent[i]`` rounds.
 
     Since 1 - x <= exp(-x), most coins of small x are settled without an exponential.
     """
@@ -129,7 +129,7 @@ def exp_coins(
     return heads
 
 
-_CHUNK: Final = 1 << 19
+_CHUNK: Final = 1 << 19  # flips whose arrays stay in the cache
 
 
 @final
@@ -219,7 +219,7 @@ _PACKED_CHUNK: Final = 1 << 20  # bytes of one request: each has a cipher to set
 
 
 def packed_coins(p: Fraction, count: int, columns: int, entropy: Entropy) -> NDArray[np.uint8]:
-    """Return ``count`` rows of ``columns`` flips of chance p.
+    """Return ``count`` rows of ``columns`` flips of probability p.
 
     The first flip is the lowest bit of the first byte; bits beyond the last column are 0.
 
@@ -244,7 +244,7 @@ def _flip_block(coin: Bernoulli, heads: NDArray[np.uint8], columns: int, entropy
     first, beyond = enclosed(coin.p, bits)
     inside = np.full(heads.shape[1], 0xFF, np.uint8)
     inside[-1] = (1 << columns - 8 * (heads.shape[1] - 1)) - 1
-    if first >> bits:  # a chance of one
+    if first >> bits:  # a probability of one
         heads[:] = inside
     elif beyond == first:
         _flip_dyadic(heads, first, bits, columns, entropy)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from discreet.noise.distribution import Distribution, Moments, empty
 from discreet.noise.entropy import Entropy
 from discreet.noise.table import Boundaries, Table, TableSizes, boundaries
 
-_CHUNK = 1 << 16
+_CHUNK: Final = 1 << 16  # values that stay in the cache
 
 
 @final

@@ -22,8 +22,8 @@ from discreet.certified import exp_neg, log
 from discreet.errors import OutOfRange
 from discreet.exact import Interval
 
-_DEEPEST: Final = 1 << 16
-_FAR: Final = 512
+_DEEPEST: Final = 1 << 16  # smaller numbers are enclosed from above only
+_FAR: Final = 512  # from here on, dividing by a power of two first is faster
 
 
 def complement(tail: Interval) -> Interval:

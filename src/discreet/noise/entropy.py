@@ -33,11 +33,11 @@ Words = NDArray[np.unsignedinteger[Any]]
 """An array of words in the narrowest unsigned type."""
 
 KEY_BYTES: Final = 32
-_POOL_BYTES: Final = 1 << 16
-_SMALL_BYTES: Final = 1 << 14
-_WIDEST: Final = 1 << 24
-_MOST: Final = 1 << 36
-_RESEED_BYTES: Final = 1 << 32
+_POOL_BYTES: Final = 1 << 16  # for small requests, which would each set up a cipher
+_SMALL_BYTES: Final = 1 << 14  # a request that is served from the pool
+_WIDEST: Final = 1 << 24  # bits of one word
+_MOST: Final = 1 << 36  # words of one request
+_RESEED_BYTES: Final = 1 << 32  # far below the 2**64 blocks at which counter mode shows
 _ZEROS: Final = memoryview(bytes(1 << 17))
 START: Final = modes.CTR(bytes(16))
 

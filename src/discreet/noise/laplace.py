@@ -152,7 +152,7 @@ def drawn_together(
     return np.split(out, np.cumsum(counts)[:-1])
 
 
-_NARROW: Final = 16
+_NARROW: Final = 16  # up to here single integers have a table, beyond blocks of them
 
 
 @final

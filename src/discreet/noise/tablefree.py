@@ -52,7 +52,7 @@ from discreet.noise.decay import ratio
 from discreet.noise.distribution import BITS
 from discreet.noise.entropy import Entropy
 
-CHUNK: Final = 1 << 16
+CHUNK: Final = 1 << 16  # values that stay in the cache
 BLOCK_BITS: Final = 5  # Q has a scale in [16, 32), so R is accepted at least 15 times in 16
 
 
@@ -290,8 +290,8 @@ def _floor_log(
     return result
 
 
-_WIDEST: Final = Fraction(1 << 57)
-_GUARD_BITS: Final = 8
+_WIDEST: Final = Fraction(1 << 57)  # gaps of this scale leave room for their tail in 64 bits
+_GUARD_BITS: Final = 8  # bits that a quotient of two enclosures may lose
 
 
 def rare_heads(
@@ -311,7 +311,7 @@ def rare_heads(
 
 
 def _scale(most: Fraction) -> Fraction:
-    """Return a scale of gaps that are short enough for coins of at most this chance.
+    """Return a scale of gaps that are short enough for coins of at most this probability.
 
     >>> _scale(Fraction(1, 4)), _scale(Fraction(1, 1 << 400)) == 1 << 57
     (Fraction(3, 1), True)
@@ -372,7 +372,7 @@ def _center(variance: Fraction, least: int) -> Fraction:
     return Fraction(2.0 * float(variance) / (far + math.sqrt(far * far + 4.0 * float(variance))))
 
 
-def _attempt(  # noqa: PLR0913, PLR0917 (one law, and how it is drawn)
+def _attempt(  # noqa: PLR0913, PLR0917 (one distribution)
     scale: Parameters,
     count: int,
     variance: Fraction,
