@@ -1,5 +1,6 @@
 """The Laplace mechanism: the numbers of the course, vectors, grids and simultaneous errors."""
 
+import functools
 import math
 from fractions import Fraction
 
