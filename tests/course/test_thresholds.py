@@ -157,11 +157,9 @@ def test_pooling_takes_nothing_further_from_a_rising_truth(values, data):
     assert np.abs(monotone(values) - truth).max() <= before + 1e-9
 
 
-def test_pooling_maps_a_mechanism():
+def test_pooled_thresholds_do_not_fall():
     plan = NoisyThresholds(cells=4, noise=Laplace(scale=1), relation="replace")
-    rising = plan.map(monotone, stretch=1)
-    assert rising.error(confidence=0.9) == plan.error(confidence=0.9)
-    assert all(b >= a for a, b in pairwise(rising.run([1, 0, 2, 0])))
+    assert all(b >= a for a, b in pairwise(monotone(plan.run([1, 0, 2, 0]))))
     assert monotone([]).shape == (0,)
     with pytest.raises(WrongKind):
         monotone([[1, 2]])
