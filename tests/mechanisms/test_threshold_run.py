@@ -11,7 +11,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from discreet.errors import EntropyCopied, NotExact, OutOfRange, WrongKind
 from discreet.mechanisms.sparse_vector import (
@@ -20,18 +19,13 @@ from discreet.mechanisms.sparse_vector import (
     Sparse,
     ThresholdRun,
 )
-from discreet.noise import DiscreteLaplace, KeyedEntropy
+from discreet.noise import DiscreteLaplace
 
-ALPHA = 1e-6
 PLANS = [
     AboveThreshold(threshold=10, epsilon=1),
     Sparse(threshold=10, answers=2, epsilon=1, monotone=True),
     NumericSparse(threshold=10, answers=2, epsilon=1, sensitivity=3),
 ]
-
-
-def keyed(label):
-    return KeyedEntropy(key=bytes(range(32)), label=label)
 
 
 class Script:
@@ -85,25 +79,6 @@ def test_all_noise_in_a_window_leads_to_the_reference_law(answers):
     for pattern, mass in found.items():
         assert law[pattern].low <= mass + missing
         assert mass <= law[pattern].high
-
-
-def chi_square(counts, chances):
-    expected = np.array([chance.nearest() for chance in chances.values()])
-    observed = np.array([counts.get(outcome, 0) for outcome in chances])
-    assert observed.sum() == sum(counts.values())
-    return stats.chisquare(observed, expected / expected.sum() * observed.sum()).pvalue
-
-
-def test_real_draws_have_the_reference_law():
-    plan, values, entropy = Sparse(threshold=6, answers=2, epsilon=1), (0, 6, 12), keyed("law")
-    counts = {}
-    for _ in range(4000):
-        outcome = plan.run(values, entropy=entropy)
-        counts[outcome] = counts.get(outcome, 0) + 1
-    assert chi_square(counts, plan.reference_pmf(values)) > ALPHA
-    for epsilon in ("0.5", "2"):  # more and less noise are told apart
-        other = Sparse(threshold=6, answers=2, epsilon=epsilon)
-        assert chi_square(counts, other.reference_pmf(values)) < ALPHA
 
 
 def test_numbers_get_fresh_noise():
