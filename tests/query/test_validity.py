@@ -37,7 +37,7 @@ from discreet.query.relations import (
     UnionAll,
 )
 from discreet.query.source_text import Span
-from discreet.query.sql.select_syntax import Item, Select
+from discreet.query.sql.select import Item, Select
 from discreet.query.types import Type
 
 A, ONE = Column("a"), Literal(1)

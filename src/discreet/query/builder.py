@@ -18,6 +18,7 @@ from discreet.query.expressions import Aggregate, Expression, Pair, Star, check_
 from discreet.query.question import Question
 from discreet.query.relations import KINDS, Join, Named, Relation, Table, UnionAll, check_relation
 from discreet.query.row_level import only_rows
+from discreet.query.sql.clauses import flat
 from discreet.query.sql.parse import (
     as_question,
     read_expression,
@@ -26,9 +27,7 @@ from discreet.query.sql.parse import (
     read_relation,
 )
 from discreet.query.sql.privacy_clause import clause_of
-from discreet.query.sql.select_syntax import Item, Select, both
-from discreet.query.sql.selects import flat
-from discreet.query.sql.subqueries import subquery_relation
+from discreet.query.sql.select import Item, Select, both, subquery_relation
 
 Bounds = tuple[Any, Any]
 """The lowest and the highest value: exact numbers, or floats that stand for their decimal text."""

@@ -421,6 +421,18 @@ def _timestamp(value: str) -> datetime | None:
     return whole.replace(microsecond=int(value[20:].ljust(6, "0")))
 
 
+def moment(text: str, kind: Type) -> date | None:
+    """Read a day, or a timestamp, which may be the midnight of a day; None if it is not one.
+
+    >>> moment("2025-01-31", Type.DATE), moment("2025-02-30", Type.TIMESTAMP)
+    (datetime.date(2025, 1, 31), None)
+    """
+    day = _date(text)
+    if kind is Type.DATE or day is None:
+        return day if kind is Type.DATE else _timestamp(text)
+    return datetime(day.year, day.month, day.day)  # noqa: DTZ001
+
+
 TEXT_CASTS: Final[dict[tuple[Type, Type], Callable[[Any], Any]]] = {
     (Type.INTEGER, Type.TEXT): str,
     (Type.TEXT, Type.INTEGER): _integer,

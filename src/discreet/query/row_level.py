@@ -120,7 +120,8 @@ def _last_digits(call: Call) -> UnsupportedSQL:
     return unsupported(
         call.span,
         f"{call.function} stands where a value of one row is needed.",
-        ("its last digits differ between engines, and so would the answer.", do),
+        "its last digits differ between engines, and so would the answer.",
+        do,
     )
 
 
@@ -142,14 +143,12 @@ def only_rows(expression: Expression, *, place: str, windows: bool = False) -> E
             raise unsupported(
                 node.span,
                 f"an aggregate stands in {place}.",
-                (
-                    "it is computed for a group, after the rows are chosen.",
-                    "filter groups with HAVING, or aggregate in a subquery first.",
-                ),
+                "it is computed for a group, after the rows are chosen.",
+                "filter groups with HAVING, or aggregate in a subquery first.",
             )
         if isinstance(node, Window):
             if not windows:
-                raise unsupported(node.span, f"a window stands in {place}.", CLAUSES["QUALIFY"])
+                raise unsupported(node.span, f"a window stands in {place}.", *CLAUSES["QUALIFY"])
             for inner in node.children():
                 only_rows(inner, place="a window")
         if isinstance(node, InnerQuery):
@@ -158,6 +157,7 @@ def only_rows(expression: Expression, *, place: str, windows: bool = False) -> E
             raise unsupported(
                 node.span,
                 "the star stands where one value is needed.",
-                ("it means all columns of a table.", "name the column."),
+                "it means all columns of a table.",
+                "name the column.",
             )
     return expression

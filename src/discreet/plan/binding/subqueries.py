@@ -236,10 +236,8 @@ def _sides(
     raise unsupported(
         part.span or span,
         "a value of a subquery depends on the row outside in another way than by =.",
-        (
-            "it is computed once for all rows that agree in what is compared.",
-            "compare columns of both with = and AND; or join the tables, and aggregate by a key.",
-        ),
+        "it is computed once for all rows that agree in what is compared.",
+        "compare columns of both with = and AND; or join the tables, and aggregate by a key.",
     )
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from sqlglot import exp
 
@@ -40,22 +39,23 @@ from discreet.query.question import Question
 from discreet.query.relations import Named, Project, Relation, Table, descend, folded
 from discreet.query.row_level import only_rows
 from discreet.query.source_text import rows_refused, unreadable, unsupported
-from discreet.query.sql.expressions import expression, lowered
-from discreet.query.sql.functions import orders
-from discreet.query.sql.parameters import Parameters
+from discreet.query.sql import expressions  # noqa: F401 (registers how they are lowered)
+from discreet.query.sql.aggregates import orders
+from discreet.query.sql.clauses import bare, check_union, select, subquery, with_tables
 from discreet.query.sql.reading import Reading
-from discreet.query.sql.select_syntax import (
+from discreet.query.sql.select import (
     Item,
     Select,
     both,
+    filtered,
     fresh_name,
     group_items,
     groups,
     has_groups,
+    one_value,
     output_names,
 )
-from discreet.query.sql.selects import bare, check_union, select, subquery, with_tables
-from discreet.query.sql.subqueries import filtered, one_value
+from discreet.query.sql.tokens import Parameters
 
 
 def row_question(select: Select) -> Question:
@@ -206,7 +206,8 @@ def _refuse_capture(items: tuple[Item, ...], above: Sequence[Expression]) -> Non
             raise unsupported(
                 node.span,
                 f"{node.name} is a column of the subquery, and another one of the answer.",
-                ("which of them is meant decides the answer.", "use different names with AS."),
+                "which of them is meant decides the answer.",
+                "use different names with AS.",
             )
 
 
@@ -217,20 +218,12 @@ def _refuse_windows(where: Expression | None) -> None:
             raise unsupported(
                 node.span,
                 "a condition compares a window over groups.",
-                (
-                    "which groups are shown is decided before windows look at them.",
-                    "leave the condition out, and filter the answer; LIMIT takes the first groups.",
-                ),
+                "which groups are shown is decided before windows look at them.",
+                "leave the condition out, and filter the answer; LIMIT takes the first groups.",
             )
 
 
 __all__ = ["as_question", "read", "read_expression", "read_item", "read_orders", "read_relation"]
-
-
-def _reading(text: object, dialect: str | None = None, parameters: Parameters = ()) -> Reading:
-    reading = Reading(text, dialect, parameters)
-    reading.lower = partial(lowered, reading)
-    return reading
 
 
 def read(text: object, dialect: str | None = None, parameters: Parameters = ()) -> Question:
@@ -240,7 +233,7 @@ def read(text: object, dialect: str | None = None, parameters: Parameters = ()) 
     >>> question.keys, question.outputs[0]
     ((('ward', Column(name='ward', table=None)),), ('ward', Grouped(at=0)))
     """
-    reading = _reading(text, dialect, parameters)
+    reading = Reading(text, dialect, parameters)
     try:
         return _question(reading)
     except RecursionError:
@@ -257,10 +250,8 @@ def _question(reading: Reading) -> Question:
         raise unsupported(
             reading.span(node) if place is None else place.span,
             "two questions are joined by UNION.",
-            (
-                "each question is priced and recorded on its own.",
-                "ask them one by one, or write FROM (... UNION ALL ...).",
-            ),
+            "each question is priced and recorded on its own.",
+            "ask them one by one, or write FROM (... UNION ALL ...).",
         )
     if not isinstance(node, exp.Select):
         raise reading.refused(node)
@@ -283,7 +274,8 @@ def _released(question: Question, reading: Reading) -> tuple[tuple[str, Question
             raise unsupported(
                 inner.span,
                 "a released table stands in another question of WITH.",
-                ("one question is answered before another.", "ask them one by one."),
+                "one question is answered before another.",
+                "ask them one by one.",
             )
         if name in used:
             found.append((name, inner))
@@ -292,7 +284,7 @@ def _released(question: Question, reading: Reading) -> tuple[tuple[str, Question
 
 def _part(text: object) -> Reading:
     """Cut what could stand in a select list, or behind ORDER BY."""
-    reading = _reading(text)
+    reading = Reading(text)
     if len(reading.tokens) == 1:
         do = "write a column, value or function."
         raise unreadable(reading.tokens[0].span, "an expression is missing here.", do)
@@ -307,7 +299,7 @@ def read_expression(text: object) -> Expression:
     """
     reading = _part(text)
     try:
-        found = expression(reading, reading.parse("_parse_disjunction"))
+        found = reading.expression(reading.parse("_parse_disjunction"))
     except RecursionError:
         raise too_much("this is nested too deep.", reading.tokens[0].span) from None
     reading.check_used()
@@ -325,7 +317,7 @@ def read_item(text: object) -> Item:
     if isinstance(node, exp.Alias):
         reading.only(node, "this", "alias")
         node, alias = node.this, reading.name(node.args["alias"], "a name")
-    found = Item(expression(reading, node), alias)
+    found = Item(reading.expression(node), alias)
     reading.check_used()
     return found
 
@@ -348,7 +340,7 @@ def read_relation(text: object) -> Relation:
     >>> type(read_relation("SELECT ward FROM visits")).__name__
     'Project'
     """
-    reading = _reading(text)
+    reading = Reading(text)
     relation = subquery(reading, reading.query(), {})
     reading.check_used()
     return relation
@@ -366,7 +358,8 @@ def as_question(outermost: Select) -> Question:
         raise unsupported(
             outermost.span,
             "nothing is asked about the groups.",
-            ("an answer has at least one column.", "add a key, or an aggregate such as count()."),
+            "an answer has at least one column.",
+            "add a key, or an aggregate such as count().",
         )
     if outermost.distinct:
         outermost = _keys_alone(outermost)
@@ -404,7 +397,8 @@ def _keys_alone(outermost: Select) -> Select:
         raise unsupported(
             outermost.span,
             "DISTINCT stands beside aggregates.",
-            ("each group comes once anyway.", "leave DISTINCT out."),
+            "each group comes once anyway.",
+            "leave DISTINCT out.",
         )
     return replace(outermost, distinct=False, group=outermost.items)
 
@@ -417,5 +411,6 @@ def _refuse_list(value: Expression, *, top: bool) -> None:
             raise unsupported(
                 node.span,
                 "a list of quantiles stands inside an expression.",
-                ("it is not one number.", "use PERCENTILE_CONT(x, 0.5), or select it alone."),
+                "it is not one number.",
+                "use PERCENTILE_CONT(x, 0.5), or select it alone.",
             )
