@@ -14,10 +14,10 @@ from typing import Any, TypedDict, Unpack, final
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
-from discreet.query.expressions import Aggregate, Expression, Pair, Star, check_expression
+from discreet.query.expressions import Aggregate, Expression, Pair, Star
+from discreet.query.nodes import Node
 from discreet.query.question import Question
-from discreet.query.relations import KINDS, Join, Named, Relation, Table, UnionAll, check_relation
-from discreet.query.row_level import only_rows
+from discreet.query.relations import KINDS, Join, Named, Relation, Table, UnionAll
 from discreet.query.sql.clauses import flat
 from discreet.query.sql.parse import (
     as_question,
@@ -233,7 +233,7 @@ def _pair(bounds: object, name: str) -> Pair | None:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Node):
     """Rows of a table, filtered, joined and projected.
 
     >>> from discreet.query.sql.parse import read
@@ -246,12 +246,6 @@ class Rows:
 
     source: Relation
     condition: Expression | None = None
-
-    def __post_init__(self) -> None:
-        """Accept a relation and a condition."""
-        check_relation(self.source)
-        if self.condition is not None:
-            check_expression(self.condition)
 
     def alias(self, name: str) -> Rows:
         """Give the rows a name, by which their columns can be called: ``name.column``."""
@@ -289,7 +283,7 @@ class Rows:
                 why="which rows stand beside each other must be said once.",
                 do=f"give on= or using=, except for a cross join; kinds: {', '.join(KINDS)}.",
             )
-        condition = None if on is None else only_rows(read_expression(on), place="ON")
+        condition = None if on is None else read_expression(on)
         return Rows(Join(self.relation(), _relation_of(other), kind, condition, tuple(names)))
 
     def union_all(self, *others: Rows) -> Rows:

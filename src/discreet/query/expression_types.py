@@ -50,7 +50,6 @@ from discreet.query.relations import (
     UnionAll,
     Valued,
     descend,
-    expressions_in,
     folded,
 )
 from discreet.query.source_text import Span, inner_query_refused, meant_as_text, pointed
@@ -439,7 +438,7 @@ def check_bound(relation: Relation) -> None:
     for node in descend(relation):
         unbound = type(node) in {Table, Named, Valued} or (type(node) is Join and bool(node.using))
         unbound = unbound or (type(node) is SemiJoin and node.compared is not None)
-        for expression in expressions_in(node):
+        for expression in node.expressions():
             unbound = unbound or any(_is_unbound(part) for part in walk(expression))
         if unbound:
             raise UnsupportedSQL(

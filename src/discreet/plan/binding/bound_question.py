@@ -117,15 +117,10 @@ def with_names_on(question: Question) -> Question:
     shown = names[KEPT[relation.kind]]
     shared = {folded(name) for name in relation.using}
 
-    def qualified(expression: Expression) -> Expression:
-        return transformed(
-            expression,
-            lambda node: (
-                replace(node, table=shown)
-                if isinstance(node, Column) and node.table is None and folded(node.name) in shared
-                else None
-            ),
-        )
+    def qualified(node: Expression) -> Expression | None:
+        if isinstance(node, Column) and node.table is None and folded(node.name) in shared:
+            return replace(node, table=shown)
+        return None
 
     equal = tuple(
         Call("=", (Column(name, names[0]), Column(name, names[1])), span=relation.span)
@@ -134,17 +129,8 @@ def with_names_on(question: Question) -> Question:
     on = equal[0] if len(equal) == 1 else Call("AND", equal, span=relation.span)
     joined: Relation = replace(relation, left=sides[0], right=sides[1], on=on, using=())
     for each in reversed(above):
-        joined = replace(each, child=joined, predicate=qualified(each.predicate))
-    return replace(
-        question,
-        relation=joined,
-        keys=tuple((name, qualified(value)) for name, value in question.keys),
-        outputs=tuple((name, qualified(value)) for name, value in question.outputs),
-        having=None if question.having is None else qualified(question.having),
-        order=tuple(
-            replace(item, expression=qualified(item.expression)) for item in question.order
-        ),
-    )
+        joined = replace(each, child=joined, predicate=transformed(each.predicate, qualified))
+    return question.changed(qualified, relation=joined)
 
 
 def _under_name(side: Relation) -> Relation:

@@ -29,7 +29,7 @@ from discreet.query.expressions import (
     Window,
     transformed,
 )
-from discreet.query.node_checks import MOST_ENTRIES, too_much
+from discreet.query.nodes import MOST_ENTRIES, too_much
 from discreet.query.source_text import CLAUSES, Span, unknown, unreadable, unsupported
 from discreet.query.sql.functions import call, written_out
 from discreet.query.sql.reading import Reading, lowers

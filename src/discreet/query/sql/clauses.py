@@ -12,8 +12,7 @@ from typing import Any, Final, final
 from sqlglot import exp
 
 from discreet.query.expressions import Expression, InnerQuery, Literal, Star
-from discreet.query.node_checks import MOST_ENTRIES, too_much
-from discreet.query.question import check_relation_size
+from discreet.query.nodes import MOST_ENTRIES, size_of, too_much
 from discreet.query.relations import (
     Distinct,
     Join,
@@ -24,7 +23,6 @@ from discreet.query.relations import (
     UnionAll,
     folded,
 )
-from discreet.query.row_level import only_rows
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.aggregates import orders
 from discreet.query.sql.privacy_clause import privacy_clause
@@ -103,7 +101,7 @@ def subquery(reading: Reading, node: Any, known: Tables) -> Relation:
             reading.selects[id(relation)] = relation, written
         else:
             raise reading.refused(node)
-    reading.weigh(check_relation_size(relation), node)
+    reading.weigh(size_of(relation), node)
     return relation
 
 
@@ -215,7 +213,7 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
             "write FROM and a table; commas stand between columns.",
         )
     rows = source(reading, node, tables)
-    reading.weigh(check_relation_size(rows), node)
+    reading.weigh(size_of(rows), node)
     found: list[WrittenQuery] = []
     where = _condition(reading, node.args.get("where"), tables, found, chooses=True)
     group, every = _group(reading, node.args.get("group"))
@@ -371,7 +369,7 @@ def _with_join(reading: Reading, left: Relation, start: int, node: Any, tables: 
         )
     if name == "cross" and (on is not None or names):
         raise reading.refused(node)
-    condition = None if on is None else only_rows(reading.expression(on), place="ON")
+    condition = None if on is None else reading.expression(on)
     span = Span(reading.text, reading.tokens[start].span.start, reading.tokens[last].span.end)
     return Join(left, right, name, condition, names, span=span)
 

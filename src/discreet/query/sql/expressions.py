@@ -12,9 +12,17 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Star
+from discreet.query.expressions import (
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Literal,
+    Star,
+    check_size,
+)
 from discreet.query.functions import moment
-from discreet.query.node_checks import check_size
 from discreet.query.source_text import (
     CLAUSES,
     Span,

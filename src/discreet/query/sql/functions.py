@@ -17,9 +17,8 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from discreet.query.expressions import Call, Column, Expression, Literal, walk
+from discreet.query.expressions import Call, Column, Expression, Literal, check_size, walk
 from discreet.query.functions import AGGREGATES, ANYWHERE, PARTS, TIME_PARTS, WINDOWS
-from discreet.query.node_checks import check_size
 from discreet.query.source_text import Span, unknown, unreadable, unsupported
 from discreet.query.sql.reading import Reading
 from discreet.query.sql.tokens import TokenKind

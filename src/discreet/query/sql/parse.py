@@ -31,13 +31,13 @@ from discreet.query.expressions import (
     Order,
     Star,
     Window,
+    check_row,
     transformed,
     walk,
 )
-from discreet.query.node_checks import too_much
+from discreet.query.nodes import too_much
 from discreet.query.question import Question
 from discreet.query.relations import Named, Project, Relation, Table, descend, folded
-from discreet.query.row_level import only_rows
 from discreet.query.source_text import rows_refused, unreadable, unsupported
 from discreet.query.sql import expressions  # noqa: F401 (registers how they are lowered)
 from discreet.query.sql.aggregates import orders
@@ -69,7 +69,7 @@ def row_question(select: Select) -> Question:
     if any(isinstance(node, Star) for item in select.items for node in walk(item.expression)):
         raise rows_refused(select.span)
     for item in select.items:
-        only_rows(item.expression, place="the select list")
+        check_row(item.expression, "the select list")
     aliases = {folded(item.alias) for item in select.items if item.alias is not None}
     ordered = [each.expression for each in select.order if not _is_output(each.expression, aliases)]
     shown = [item for item in select.items if _has_columns(item.expression)]

@@ -18,8 +18,8 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError
 
 from discreet.errors import QuestionError
-from discreet.query.expressions import Expression
-from discreet.query.node_checks import DEEPEST_NESTING, LARGEST_TREE, check_size, too_much
+from discreet.query.expressions import Expression, check_size
+from discreet.query.nodes import DEEPEST_NESTING, LARGEST_TREE, too_much
 from discreet.query.relations import Relation
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.dialects import dialect_of

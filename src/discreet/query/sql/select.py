@@ -37,11 +37,13 @@ from discreet.query.expressions import (
     Order,
     Star,
     Window,
+    check_row,
+    check_size,
     transformed,
     walk,
 )
 from discreet.query.functions import PLAIN
-from discreet.query.node_checks import Node, check_size
+from discreet.query.nodes import Node, size_of
 from discreet.query.question import Clause
 from discreet.query.relations import (
     VALUES,
@@ -57,7 +59,6 @@ from discreet.query.relations import (
     Valued,
     folded,
 )
-from discreet.query.row_level import only_rows
 from discreet.query.source_text import CLAUSES, Span, inner_query_refused, unsupported
 from discreet.query.types import NUMBERS
 
@@ -277,7 +278,7 @@ def groups(select: Select) -> GroupedSelect:
     )
     having = None if select.having is None else above(select.having)
     if values:
-        check_size(*values, *(item.expression for item in order), having or values[0])
+        size_of(*values, *(item.expression for item in order), having or values[0])
     return GroupedSelect(_key_names(tuple(keys.values()), outputs), outputs, having, order)
 
 
@@ -295,7 +296,7 @@ def group_items(select: Select) -> list[Item]:
     else:
         keys = [_key(entry, select.items) for entry in select.group or ()]
     for item in keys:
-        only_rows(item.expression, place="GROUP BY")
+        check_row(item.expression, "GROUP BY")
     return keys
 
 
@@ -365,8 +366,6 @@ def _above(
 
     def above(node: Expression) -> Expression | None:
         if isinstance(node, Aggregate):
-            for inner in node.children():
-                only_rows(inner, place="an aggregate")
             return node
         if isinstance(node, Column) and node.table is None and folded(node.name) in aliases:
             return aliases[folded(node.name)]
@@ -475,7 +474,7 @@ def with_values(relation: Relation, conditions: Sequence[Expression], select: Se
                 span=query.span,
             )
         predicate = transformed(condition, _as_column)
-        relation = Filter(relation, only_rows(predicate, place="WHERE"), span=condition.span)
+        relation = Filter(relation, predicate, span=condition.span)
     return relation
 
 
@@ -506,7 +505,7 @@ def split_where(
         elif any(isinstance(node, InnerQuery) for node in walk(part)):
             compared.append(part)
         else:
-            plain.append(only_rows(part, place="WHERE"))
+            plain.append(part)
     if not plain or not (chosen or compared):
         return (select.where if plain else None), chosen, compared
     return (plain[0] if len(plain) == 1 else Call("AND", tuple(plain))), chosen, compared
@@ -552,7 +551,7 @@ def written_query(
     if compared is not None:
         if len(query.items) != 1 or isinstance(query.items[0].expression, Star):
             raise _not_one(span)
-        pair = (compared, only_rows(query.items[0].expression, place="the select list"))
+        pair = (compared, query.items[0].expression)
     right = with_values(semi_joined(query.source, chosen), values, query)
     return WrittenQuery(right=right, on=plain, compared=pair, span=span)
 
@@ -677,9 +676,6 @@ def _projected(select: Select) -> Relation:
             select.having.span, "HAVING stands without groups.", "it is for groups.", "use WHERE."
         )
     names = output_names(select.items, select.span)
-    for item in select.items:
-        if not isinstance(item.expression, Star):
-            only_rows(item.expression, place="the select list", windows=True)
     outputs = zip(names, (item.expression for item in select.items), strict=True)
     return Project(filtered(select), tuple(outputs), span=select.span)
 

@@ -29,7 +29,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import InputError, QuestionError, UnreadableSQL, WrongKind
 from discreet.exact import rational
-from discreet.query.node_checks import LONGEST_QUESTION, too_much
+from discreet.query.nodes import LONGEST_QUESTION, too_much
 from discreet.query.source_text import CLAUSES, FUNCTIONS, Span, unreadable, unsupported
 from discreet.query.sql.dialects import dialect_of
 from discreet.query.types import Scalar
