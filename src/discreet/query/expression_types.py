@@ -27,6 +27,7 @@ from discreet.query.expressions import (
 from discreet.query.functions import (
     AGGREGATES,
     ANYWHERE,
+    CASTS,
     FUNCTIONS,
     GROUP_WINDOWS,
     PARTS,
@@ -68,23 +69,6 @@ __all__ = [
     "check_condition",
     "typed",
 ]
-
-CASTS: Final[dict[Type, frozenset[Type]]] = {
-    Type.INTEGER: frozenset({Type.INTEGER, Type.FLOAT, Type.TEXT, Type.BOOLEAN}),
-    Type.FLOAT: frozenset({Type.FLOAT, Type.INTEGER}),
-    Type.TEXT: frozenset({Type.TEXT, Type.INTEGER, Type.FLOAT, Type.DATE, Type.TIMESTAMP}),
-    Type.BOOLEAN: frozenset({Type.BOOLEAN, Type.INTEGER, Type.TEXT}),
-    Type.DATE: frozenset({Type.DATE, Type.TEXT, Type.TIMESTAMP}),
-    Type.TIMESTAMP: frozenset({Type.TIMESTAMP, Type.DATE}),
-}
-"""From which type to which a value can be cast.
-
-A FLOAT becomes the nearest INTEGER (halves away from zero, NULL outside 64 bits), an INTEGER the
-nearest FLOAT; BOOLEAN and INTEGER are 0 and 1, and every other INTEGER is true; a TIMESTAMP becomes
-its DATE, and a DATE its midnight.  TEXT is read as an INTEGER of at most 18 digits, a plain decimal
-number, a day YYYY-MM-DD, or a moment YYYY-MM-DD HH:MM:SS with up to six decimals, and is NULL if it
-is nothing of the kind.
-"""
 
 
 class ColumnTypes(dict[str, Type]):

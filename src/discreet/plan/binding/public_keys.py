@@ -27,7 +27,7 @@ from discreet.plan.binding.joins import conjuncts
 from discreet.plan.binding.value_facts import DATE_PARTS, Facts, as_keys, facts_of
 from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
-from discreet.query.functions import DATE_FUNCTIONS, TEXT_CASTS, TEXT_FUNCTIONS, TIME_PARTS
+from discreet.query.functions import CAST_VALUES, FUNCTIONS, TIME_PARTS
 from discreet.query.types import LARGEST, SMALLEST, Type
 from discreet.requests.engine_request import KeyColumn, KeyValue
 
@@ -39,51 +39,6 @@ MOST_VALUES: Final = 1000
 _MOST_NUMBERS: Final = 1 << 14
 _MOST_DAYS: Final = 1 << 15
 _STEPS: Final = frozenset({"FLOOR", "CEIL", "ROUND"})
-
-
-def _divided(left: int, right: int) -> int | None:
-    return (
-        None if right == 0 else (abs(left) // abs(right)) * (1 if (left < 0) == (right < 0) else -1)
-    )
-
-
-def _rest(left: int, right: int) -> int | None:
-    quotient = _divided(left, right)
-    return None if quotient is None else left - right * quotient
-
-
-def _nearest(value: float) -> float:
-    whole = math.floor(abs(value))
-    return math.copysign(whole + (abs(value) - whole >= 0.5), value) + 0.0
-
-
-_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    **TEXT_FUNCTIONS,
-    **DATE_FUNCTIONS,
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: None if right == 0 else left / right,
-    "DIV": _divided,
-    "MOD": _rest,
-    "NEGATE": lambda value: 0 - value,
-    "ABS": abs,
-    "SIGN": lambda value: (value > 0) - (value < 0),
-    "FLOOR": lambda value: value if isinstance(value, int) else float(math.floor(value)),
-    "CEIL": lambda value: value if isinstance(value, int) else float(math.ceil(value)) + 0.0,
-    "ROUND": lambda value: value if isinstance(value, int) else _nearest(value),
-    "LEAST": lambda *values: min(values),
-    "GREATEST": lambda *values: max(values),
-}
-"""Functions whose value is known where that of their arguments is; none of a NULL."""
-
-_CASTS: Final[dict[tuple[Type, Type], Callable[[Any], Any]]] = {
-    **TEXT_CASTS,
-    (Type.INTEGER, Type.FLOAT): float,
-    (Type.FLOAT, Type.INTEGER): lambda value: int(_nearest(value)),
-    (Type.BOOLEAN, Type.INTEGER): int,
-    (Type.INTEGER, Type.BOOLEAN): bool,
-}
 
 
 @final
@@ -197,9 +152,9 @@ class KeyImages:
         kind = self._type(node)
         if isinstance(node, Cast):
             start = self._type(node.argument)
-            compute = _CASTS.get((start, kind)) if start is not kind else lambda value: value
+            compute = CAST_VALUES.get((start, kind)) if start is not kind else lambda value: value
         else:
-            compute = _FUNCTIONS.get(node.function)
+            compute = FUNCTIONS[node.function].compute
         if compute is None:
             return None
         turned = isinstance(node, Call) and kind is Type.FLOAT
