@@ -60,6 +60,10 @@ class Table(RelationNode):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
+NO_TABLE: Final = "no table"
+"""The name of the table of a question without FROM: one row without columns."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Scan(RelationNode):

@@ -60,6 +60,7 @@ from discreet.query.expressions import (
 from discreet.query.functions import PLAIN
 from discreet.query.question import Question, aggregates
 from discreet.query.relations import (
+    NO_TABLE,
     Aggregated,
     Distinct,
     Filter,
@@ -67,6 +68,7 @@ from discreet.query.relations import (
     Named,
     Project,
     Relation,
+    Scan,
     SemiJoin,
     Table,
     descend,
@@ -373,6 +375,8 @@ def bind_question(
             why="what they release is not known.",
             do="ask this in a session, which answers them first.",
         )
+    if question.relation == Table(NO_TABLE):
+        return _without_rows(question, schema)
     if question.rows:
         refuse_people(question, schema)
     question = with_names_on(question)
@@ -400,6 +404,18 @@ def bind_question(
         warnings=tuple(fine_keys(keys)),
         predicates=predicates,
     )
+
+
+def _without_rows(question: Question, schema: Schema) -> BoundQuestion:
+    """Bind a question without FROM, as SELECT 1: one group, and a statement that reads no row.
+
+    No row passes FALSE, so that nothing depends on the table that the statement names.
+    """
+    table = min(schema.tables, key=lambda table: not table.public)
+    columns = tuple((column.name, column.type) for column in table.columns)
+    none = Filter(Scan(table.name, columns), Literal(False))
+    rows = BoundRelation(relation=none, fields=(), unit=None)
+    return BoundQuestion(question=question, rows=rows, keys=(), aggregates=(), groups=((),))
 
 
 def _exact(

@@ -11,9 +11,19 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-from discreet.query.expressions import Expression, InnerQuery, Literal, Star
+from discreet.query.expressions import (
+    Call,
+    Case,
+    Cast,
+    Expression,
+    InnerQuery,
+    Literal,
+    Star,
+    walk,
+)
 from discreet.query.nodes import MOST_ENTRIES, size_of, too_much
 from discreet.query.relations import (
+    NO_TABLE,
     Distinct,
     Join,
     Named,
@@ -205,14 +215,8 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
             reading.span(node), "nothing is selected.", "write a column, value or function."
         )
     items = tuple(_item(reading, each) for each in nodes)
-    if node.args.get("from_") is None:
-        last = reading.at(node)[1]
-        raise unreadable(
-            reading.behind(last).span,
-            "FROM is missing here.",
-            "write FROM and a table; commas stand between columns.",
-        )
-    rows = source(reading, node, tables)
+    single = node.args.get("from_") is None
+    rows = _no_table(reading, node, items) if single else source(reading, node, tables)
     reading.weigh(size_of(rows), node)
     found: list[WrittenQuery] = []
     where = _condition(reading, node.args.get("where"), tables, found, chooses=True)
@@ -228,7 +232,7 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
         source=rows,
         where=where,
         inner_queries=tuple(found),
-        group=group,
+        group=() if single else group,
         every=every,
         having=having,
         order=() if order is None else orders(reading, order.expressions),
@@ -239,6 +243,16 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
         span=_select_span(reading, node),
         limit_span=limit_span or offset_span,
     )
+
+
+def _no_table(reading: Reading, node: Any, items: tuple[Item, ...]) -> Relation:
+    """Return the one row that SELECT 1 is about; only the outermost SELECT can do without FROM."""
+    parts = {type(part) for item in items for part in walk(item.expression)}
+    others = [name for name in ("joins", "where", "group", "having") if node.args.get(name)]
+    if not parts <= {Literal, Call, Case, Cast} or others or not reading.outermost:
+        what, do = "FROM is missing here.", "write FROM and a table; commas stand between columns."
+        raise unreadable(reading.behind(reading.at(node)[1]).span, what, do)
+    return Table(NO_TABLE, span=reading.span(node))
 
 
 def _select_span(reading: Reading, node: Any) -> Span:

@@ -314,6 +314,11 @@ class Reading:
             "see the list of SQL that is answered, and write it with what is there.",
         )
 
+    @property
+    def outermost(self) -> bool:
+        """Whether no subquery is being lowered."""
+        return self._depth == 0
+
     @contextmanager
     def inside(self, node: Any) -> Iterator[None]:
         """Go one level down into a subquery, and come back up."""
