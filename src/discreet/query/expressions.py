@@ -223,9 +223,14 @@ class Aggregate(_Hashed):
                 raise wrong(f"the level of {self.function} has more than 18 digits.", self.span)
         if self.epsilon is not None and self.epsilon <= 0:
             raise wrong("the epsilon of an aggregate is not above zero.", self.span)
-        for bounds in (self.bounds_per_group, self.bounds_per_row):
-            if bounds is not None and bounds[0] > bounds[1]:
-                raise wrong("the bounds are not in their order.", self.span)
+        clamps = AGGREGATES[self.function].clamps
+        allowed = self.function in BOUNDED_BY_GROUP, clamps
+        for bounds, takes in zip(
+            (self.bounds_per_group, self.bounds_per_row), allowed, strict=True
+        ):
+            if bounds is not None and (bounds[0] > bounds[1] or not takes):
+                what = "the bounds are not in their order, or have no effect."
+                raise wrong(what, self.span)
 
 
 @final
@@ -271,6 +276,8 @@ Expression = (
     Column | Literal | Call | Case | Cast | Window | Aggregate | Grouped | Star | InnerQuery
 )
 
+BOUNDED_BY_GROUP: Final = ("COUNT", "SUM", "AVG")
+"""Aggregates with bounds on what one unit adds to one group."""
 _PARAMETERS: Final = {"PERCENTILE_CONT": (0, 1), "APPROX_QUANTILES": (1, 1000)}
 """Between which numbers the parameter of an aggregate lies, where it has one."""
 FINEST_LEVEL: Final = 10**18
@@ -288,6 +295,15 @@ def walk(expression: Expression) -> Iterator[Expression]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(node.children()))
+
+
+def holds(expression: Expression, *kinds: type) -> bool:
+    """Whether a node of some kinds is in an expression.
+
+    >>> holds(Call("NOT", (Column("a"),)), Column), holds(Column("a"), Literal, Call)
+    (True, False)
+    """
+    return any(isinstance(node, kinds) for node in walk(expression))
 
 
 def transformed(

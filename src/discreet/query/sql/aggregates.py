@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from discreet.query import functions as signatures
 from discreet.query.expressions import (
+    BOUNDED_BY_GROUP,
     FINEST_LEVEL,
     Aggregate,
     Call,
@@ -160,7 +161,6 @@ _COVARIANCES: Final = {
 AGGREGATES: Final = frozenset({*signatures.AGGREGATES, *_SYNONYMS, *_COVARIANCES})
 """The names of aggregates in a text."""
 
-_TAKES_GROUP: Final = ("COUNT", "SUM", "AVG")
 _TAKES_ROW: Final = tuple(name for name, each in signatures.AGGREGATES.items() if each.clamps)
 _TELLS_APART: Final = frozenset({"COUNT", "SUM"})
 _EXTREMES: Final = frozenset({"MIN", "MAX"})
@@ -280,7 +280,7 @@ def _bounded(made: Aggregate, parts: Arguments) -> Aggregate:
     """Add the named arguments, if the aggregate has them."""
     if not parts.named:
         return made
-    for bounds, allowed in ((BY_GROUP, _TAKES_GROUP), (BY_ROW, _TAKES_ROW)):
+    for bounds, allowed in ((BY_GROUP, BOUNDED_BY_GROUP), (BY_ROW, _TAKES_ROW)):
         if bounds in parts.named and made.function not in allowed:
             raise unsupported(
                 parts.named[bounds][1],

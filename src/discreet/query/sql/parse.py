@@ -32,6 +32,7 @@ from discreet.query.expressions import (
     Star,
     Window,
     check_row,
+    holds,
     transformed,
     walk,
 )
@@ -66,14 +67,20 @@ def row_question(select: Select) -> Question:
     >>> rows.rows, [name for name, _ in rows.keys], [name for name, _ in rows.outputs]
     (True, ['ward', 'copy'], ['ward'])
     """
-    if any(isinstance(node, Star) for item in select.items for node in walk(item.expression)):
+    if any(holds(item.expression, Star) for item in select.items):
         raise rows_refused(select.span)
     for item in select.items:
         check_row(item.expression, "the select list")
     aliases = {folded(item.alias) for item in select.items if item.alias is not None}
-    ordered = [each.expression for each in select.order if not _is_output(each.expression, aliases)]
-    shown = [item for item in select.items if _has_columns(item.expression)]
-    keys = (*shown, *(Item(each) for each in ordered if _has_columns(each)))
+    ordered = [
+        each.expression
+        for each in select.order
+        if not isinstance(each.expression, Column)
+        or each.expression.table is not None
+        or folded(each.expression.name) not in aliases
+    ]
+    shown = [item for item in select.items if holds(item.expression, Column)]
+    keys = (*shown, *(Item(each) for each in ordered if holds(each, Column)))
     if not keys:
         raise rows_refused(select.span)
     grouped = groups(replace(select, group=keys))
@@ -92,16 +99,6 @@ def row_question(select: Select) -> Question:
         rows=True,
         span=select.span,
     )
-
-
-def _is_output(expression: Expression, aliases: set[str]) -> bool:
-    return isinstance(expression, Column) and (
-        expression.table is None and folded(expression.name) in aliases
-    )
-
-
-def _has_columns(expression: Expression) -> bool:
-    return any(isinstance(node, Column) for node in walk(expression))
 
 
 def flattened(select: Select, reading: Reading) -> Select:
@@ -145,7 +142,10 @@ def _merged(select: Select, below: Select, alias: str | None) -> Select:
         else replace(item, expression=written(item.expression))
         for item in select.order
     )
-    own = None if below.having is None else _with_aliases(below.having, below)
+    named = {folded(item.alias): item.expression for item in below.items if item.alias is not None}
+    own = below.having
+    if own is not None:
+        own = transformed(own, lambda node: _output(node, named, None))
     where = None if select.where is None else written(select.where)
     _refuse_windows(where)
     _refuse_capture(items, [*([] if own is None else [own]), *([] if where is None else [where])])
@@ -184,13 +184,6 @@ def _widened(item: Item, names: tuple[str, ...]) -> list[Item]:
     return [item]
 
 
-def _with_aliases(having: Expression, below: Select) -> Expression:
-    aliases = {
-        folded(item.alias): item.expression for item in below.items if item.alias is not None
-    }
-    return transformed(having, lambda node: _output(node, aliases, None))
-
-
 def _refuse_capture(items: tuple[Item, ...], above: Sequence[Expression]) -> None:
     """Refuse a name that means a column of the subquery, and another output outside."""
     named = {folded(item.alias): item.expression for item in items if item.alias is not None}
@@ -221,9 +214,6 @@ def _refuse_windows(where: Expression | None) -> None:
                 "which groups are shown is decided before windows look at them.",
                 "leave the condition out, and filter the answer; LIMIT takes the first groups.",
             )
-
-
-__all__ = ["as_question", "read", "read_expression", "read_item", "read_orders", "read_relation"]
 
 
 def read(text: object, dialect: str | None = None, parameters: Parameters = ()) -> Question:
@@ -362,7 +352,10 @@ def as_question(outermost: Select) -> Question:
             "add a key, or an aggregate such as count().",
         )
     if outermost.distinct:
-        outermost = _keys_alone(outermost)
+        if has_groups(outermost):
+            what, why = "DISTINCT stands beside aggregates.", "each group comes once anyway."
+            raise unsupported(outermost.span, what, why, "leave DISTINCT out.")
+        outermost = replace(outermost, distinct=False, group=outermost.items)
     if not has_groups(outermost):
         return row_question(outermost)
     grouped = groups(outermost)
@@ -372,35 +365,19 @@ def as_question(outermost: Select) -> Question:
         _refuse_list(item.expression, top=False)
     if grouped.having is not None:
         _refuse_list(grouped.having, top=False)
+    asks = grouped.having is not None and holds(grouped.having, InnerQuery)
     return Question(
         relation=filtered(outermost),
         keys=grouped.keys,
         outputs=grouped.outputs,
         having=grouped.having,
-        values=tuple(map(one_value, outermost.inner_queries)) if _asks(grouped.having) else (),
+        values=tuple(map(one_value, outermost.inner_queries)) if asks else (),
         order=grouped.order,
         limit=outermost.limit,
         offset=outermost.offset,
         clause=outermost.clause,
         span=outermost.span,
     )
-
-
-def _asks(having: Expression | None) -> bool:
-    """Whether a condition on groups holds a value of a subquery."""
-    return having is not None and any(isinstance(node, InnerQuery) for node in walk(having))
-
-
-def _keys_alone(outermost: Select) -> Select:
-    """Read SELECT DISTINCT a, b as the groups of a and b."""
-    if has_groups(outermost):
-        raise unsupported(
-            outermost.span,
-            "DISTINCT stands beside aggregates.",
-            "each group comes once anyway.",
-            "leave DISTINCT out.",
-        )
-    return replace(outermost, distinct=False, group=outermost.items)
 
 
 def _refuse_list(value: Expression, *, top: bool) -> None:

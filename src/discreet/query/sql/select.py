@@ -20,7 +20,7 @@ A subquery that stands for one value is a column of the rows that it is compared
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
@@ -39,6 +39,7 @@ from discreet.query.expressions import (
     Window,
     check_row,
     check_size,
+    holds,
     transformed,
     walk,
 )
@@ -212,18 +213,14 @@ def _chosen(item: Item) -> str | None:
 
 
 def _made(expression: Expression, place: int) -> str:
+    """Name an aggregate after its function and column, and anything else after its place."""
     if not isinstance(expression, Aggregate):
         return f"column_{place}"
-    return "_".join(_words(expression))
-
-
-def _words(total: Aggregate) -> Iterable[str]:
-    median = total.function == "PERCENTILE_CONT" and total.parameter == Fraction(1, 2)
-    yield "median" if median else total.function.lower()
-    if total.distinct:
-        yield "distinct"
-    if isinstance(total.argument, Column):
-        yield total.argument.name
+    median = expression.function == "PERCENTILE_CONT" and expression.parameter == Fraction(1, 2)
+    words = ["median" if median else expression.function.lower()]
+    words += ["distinct"] if expression.distinct else []
+    words += [expression.argument.name] if isinstance(expression.argument, Column) else []
+    return "_".join(words)
 
 
 @final
@@ -244,11 +241,8 @@ def has_groups(select: Select) -> bool:
     >>> has_groups(Select(items=(Item(Aggregate("COUNT")),), source=Table("visits")))
     True
     """
-    above = [item.expression for item in select.items]
-    if select.having is not None:
-        above.append(select.having)
-    nodes = (node for expression in above for node in walk(expression))
-    return select.group is not None or any(isinstance(node, Aggregate) for node in nodes)
+    above = [*(item.expression for item in select.items), select.having or Literal(None)]
+    return select.group is not None or any(holds(each, Aggregate) for each in above)
 
 
 def groups(select: Select) -> GroupedSelect:
@@ -292,7 +286,7 @@ def group_items(select: Select) -> list[Item]:
     Column(name='ward', table=None)
     """
     if select.every:
-        keys = [item for item in select.items if not _holds_aggregate(item.expression)]
+        keys = [item for item in select.items if not holds(item.expression, Aggregate)]
     else:
         keys = [_key(entry, select.items) for entry in select.group or ()]
     for item in keys:
@@ -308,7 +302,7 @@ def _key(entry: Item, items: tuple[Item, ...]) -> Item:
         meant = aliases.get(folded(expression.name), entry)
     elif (place := _place(expression, len(items))) is not None:
         meant = items[place]
-    if _holds_aggregate(meant.expression):
+    if holds(meant.expression, Aggregate):
         raise unsupported(
             expression.span,
             "this output is an aggregate, not a key.",
@@ -316,10 +310,6 @@ def _key(entry: Item, items: tuple[Item, ...]) -> Item:
             "group by columns of the table.",
         )
     return replace(entry, expression=meant.expression, alias=entry.alias or meant.alias)
-
-
-def _holds_aggregate(expression: Expression) -> bool:
-    return any(isinstance(node, Aggregate) for node in walk(expression))
 
 
 def _placed(expression: Expression, values: list[Expression]) -> Expression | None:
@@ -473,15 +463,16 @@ def with_values(relation: Relation, conditions: Sequence[Expression], select: Se
                 query.on,
                 span=query.span,
             )
-        predicate = transformed(condition, _as_column)
+        predicate = transformed(
+            condition,
+            lambda node: (
+                Column(f"value_{node.at + 1}", VALUES, span=node.span)
+                if isinstance(node, InnerQuery)
+                else None
+            ),
+        )
         relation = Filter(relation, predicate, span=condition.span)
     return relation
-
-
-def _as_column(node: Expression) -> Expression | None:
-    if not isinstance(node, InnerQuery):
-        return None
-    return Column(f"value_{node.at + 1}", VALUES, span=node.span)
 
 
 def split_where(
@@ -502,7 +493,7 @@ def split_where(
             inner, anti = inner.arguments[0], not anti
         if isinstance(inner, InnerQuery) and select.inner_queries[inner.at].value is None:
             chosen.append((select.inner_queries[inner.at], anti))
-        elif any(isinstance(node, InnerQuery) for node in walk(part)):
+        elif holds(part, InnerQuery):
             compared.append(part)
         else:
             plain.append(part)
@@ -539,7 +530,12 @@ def written_query(
     >>> written_query(beds, Column("size"), Span("", 0, 0)).compared[1]
     Column(name='beds', table=None)
     """
-    if not isinstance(query, Select) or query.distinct or has_groups(query) or _has_windows(query):
+    if (
+        not isinstance(query, Select)
+        or query.distinct
+        or has_groups(query)
+        or any(holds(item.expression, Window) for item in query.items)
+    ):
         right = subquery_relation(query) if isinstance(query, Select) else query
         named = None if compared is None else (compared, Column(_only_name(right, span)))
         return WrittenQuery(right=right, compared=named, span=span)
@@ -618,11 +614,6 @@ def value_refused(span: Span | None, where: str) -> UnsupportedSQL:
     )
 
 
-def _has_windows(select: Select) -> bool:
-    nodes = (node for item in select.items for node in walk(item.expression))
-    return any(isinstance(node, Window) for node in nodes)
-
-
 def _only_name(relation: Relation, span: Span) -> str:
     """Return the name of the only column of a subquery."""
     while isinstance(relation, Distinct | UnionAll):
@@ -686,31 +677,21 @@ def _aggregated(select: Select) -> Relation:
     totals: dict[Aggregate, str] = {}
 
     def below(node: Expression) -> Expression | None:
-        match node:
-            case Grouped(at=place):
-                return Column(f"key_{place + 1}", span=node.span)
-            case Aggregate():
-                return _total_column(node, totals)
-            case _:
-                return None
+        if isinstance(node, Grouped):
+            return Column(f"key_{node.at + 1}", span=node.span)
+        return _total_column(node, totals) if isinstance(node, Aggregate) else None
 
     outputs = tuple((name, transformed(value, below)) for name, value in grouped.outputs)
     conditions = [] if grouped.having is None else flat_operands("AND", grouped.having)
     conditions = [transformed(condition, below) for condition in conditions]
-    plain = [part for part in conditions if not _has_query(part)]
-    keys = tuple(
-        (f"key_{number}", value) for number, (_, value) in enumerate(grouped.keys, start=1)
-    )
+    keys = tuple((f"key_{at}", value) for at, (_, value) in enumerate(grouped.keys, start=1))
     named = tuple((name, total) for total, name in totals.items())
     relation: Relation = Aggregated(filtered(select), keys, named, span=select.span)
-    for condition in plain:
-        relation = Filter(relation, condition, span=condition.span)
-    valued = [part for part in conditions if _has_query(part)]
+    for condition in conditions:
+        if not holds(condition, InnerQuery):
+            relation = Filter(relation, condition, span=condition.span)
+    valued = [part for part in conditions if holds(part, InnerQuery)]
     return Project(with_values(relation, valued, select), outputs, span=select.span)
-
-
-def _has_query(part: Expression) -> bool:
-    return any(isinstance(node, InnerQuery) for node in walk(part))
 
 
 def _total_column(total: Aggregate, totals: dict[Aggregate, str]) -> Expression:
@@ -724,8 +705,8 @@ def _total_column(total: Aggregate, totals: dict[Aggregate, str]) -> Expression:
             "give them to the outermost aggregates.",
         )
     if total.function == "AVG":
-        parts = (_part("SUM", total, totals), _part("COUNT", total, totals))
-        return Call("/", parts, span=total.span)
+        parts = (replace(total, function=name) for name in ("SUM", "COUNT"))
+        return Call("/", tuple(_total_column(part, totals) for part in parts), span=total.span)
     if total.function not in PLAIN:
         raise unsupported(
             total.span,
@@ -733,14 +714,5 @@ def _total_column(total: Aggregate, totals: dict[Aggregate, str]) -> Expression:
             "its digits differ between engines when it is computed without noise.",
             f"use {', '.join(PLAIN)} or AVG there.",
         )
-    return _named_total(total, totals)
-
-
-def _part(function: str, mean: Aggregate, totals: dict[Aggregate, str]) -> Column:
-    part = Aggregate(function, mean.argument, where=mean.where, span=mean.span)
-    return _named_total(part, totals)
-
-
-def _named_total(total: Aggregate, totals: dict[Aggregate, str]) -> Column:
     name = totals.setdefault(total, f"total_{len(totals) + 1}")
     return Column(name, span=total.span)
