@@ -14,7 +14,7 @@ from typing import Any, TypedDict, Unpack, final
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
-from discreet.query.expressions import Aggregate, Expression, Pair, Star
+from discreet.query.expressions import Aggregate, Expression, Pair, Star, conjunction
 from discreet.query.nodes import Node
 from discreet.query.question import Question
 from discreet.query.relations import KINDS, Join, Named, Relation, Table, UnionAll
@@ -27,7 +27,7 @@ from discreet.query.sql.parse import (
     read_relation,
 )
 from discreet.query.sql.privacy_clause import clause_of
-from discreet.query.sql.select import Item, Select, both, subquery_relation
+from discreet.query.sql.select import Item, Select, subquery_relation
 
 Bounds = tuple[Any, Any]
 """The lowest and the highest value: exact numbers, or floats that stand for their decimal text."""
@@ -229,7 +229,7 @@ class Rows(_Aggregates, Node):
 
     def where(self, condition: str) -> Rows:
         """Keep the rows for which a condition is true."""
-        return Rows(self.source, both(self.condition, read_expression(condition)))
+        return Rows(self.source, conjunction([self.condition, read_expression(condition)]))
 
     def select(self, *items: str, **named: str) -> Rows:
         """Turn each row into these columns; ``"*"`` keeps all columns."""

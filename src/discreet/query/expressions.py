@@ -297,6 +297,31 @@ def walk(expression: Expression) -> Iterator[Expression]:
         waiting.extend(reversed(node.children()))
 
 
+def conjuncts(predicate: Expression | None) -> list[Expression]:
+    """Return conditions that all hold where the predicate does.
+
+    >>> [part.name for part in conjuncts(Call("AND", (Column("a"), Column("b"))))]
+    ['a', 'b']
+    """
+    if isinstance(predicate, Call) and predicate.function == "AND":
+        return [part for each in predicate.arguments for part in conjuncts(each)]
+    return [] if predicate is None else [predicate]
+
+
+def conjunction(
+    conditions: Iterable[Expression | None], span: Span | None = None
+) -> Expression | None:
+    """Return the condition that all of some conditions hold; None if there are none.
+
+    >>> conjunction([Column("a"), None])
+    Column(name='a', table=None)
+    """
+    parts = [part for each in conditions for part in conjuncts(each)]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return Call("AND", tuple(parts), span=span)
+
+
 def holds(expression: Expression, *kinds: type) -> bool:
     """Whether a node of some kinds is in an expression.
 

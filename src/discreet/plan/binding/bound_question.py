@@ -39,7 +39,7 @@ from typing import Any, Final, Self, final
 from discreet.errors import NotPerUnit, UnsupportedSQL
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
-from discreet.plan.binding.joins import conjuncts, equalities
+from discreet.plan.binding.joins import equalities
 from discreet.plan.binding.names import BoundRelation, checked, condition
 from discreet.plan.binding.public_keys import GroupKey, fine_keys, is_whole, public_values
 from discreet.plan.binding.scope import enforce_scope
@@ -55,6 +55,8 @@ from discreet.query.expressions import (
     Grouped,
     InnerQuery,
     Literal,
+    conjunction,
+    conjuncts,
     transformed,
 )
 from discreet.query.functions import PLAIN
@@ -128,7 +130,7 @@ def with_names_on(question: Question) -> Question:
         Call("=", (Column(name, names[0]), Column(name, names[1])), span=relation.span)
         for name in relation.using
     )
-    on = equal[0] if len(equal) == 1 else Call("AND", equal, span=relation.span)
+    on = conjunction(equal, relation.span)
     joined: Relation = replace(relation, left=sides[0], right=sides[1], on=on, using=())
     for each in reversed(above):
         joined = replace(each, child=joined, predicate=transformed(each.predicate, qualified))
@@ -333,7 +335,7 @@ def _compared(join: Join | None, keys: set[Expression]) -> bool:
     names = {key.name for key in keys if isinstance(key, Column)}
     met = {name for pair in pairs for name in pair & names}
     single = all(len(pair) == 2 and len(pair & names) == 1 for pair in pairs)
-    return met == names and single and len(pairs) == len(list(conjuncts(join.on)))
+    return met == names and single and len(pairs) == len(conjuncts(join.on))
 
 
 MOST_AGGREGATES: Final = 2048

@@ -37,7 +37,7 @@ from discreet.query.expressions import (
     transformed,
 )
 from discreet.query.functions import moment
-from discreet.query.relations import VALUES, Relation, folded
+from discreet.query.relations import VALUES, Output, Relation, folded
 from discreet.query.source_text import Span, meant_as_text, pointed
 from discreet.query.types import Type
 
@@ -129,6 +129,11 @@ class BoundRelation:
         names = self.unit or ()
         more = self.same or (frozenset[str](),) * len(names)
         return tuple(others | {name} for name, others in zip(names, more, strict=True))
+
+    @property
+    def columns(self) -> tuple[Output, ...]:
+        """All columns, each as what a projection keeps of them."""
+        return tuple((field.column, Column(field.column)) for field in self.fields)
 
     @property
     def visible(self) -> tuple[Field, ...]:

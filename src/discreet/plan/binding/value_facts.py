@@ -39,6 +39,7 @@ from discreet.query.expressions import (
     Expression,
     Literal,
     Window,
+    conjunction,
 )
 from discreet.query.functions import ANYWHERE, date_add, date_trunc
 from discreet.query.types import Scalar, Type
@@ -423,7 +424,5 @@ def one_where_all(conditions: Sequence[Expression]) -> Expression:
     >>> one_where_all(())
     Literal(value=1)
     """
-    if not conditions:
-        return ONE
-    both = conditions[0] if len(conditions) == 1 else Call("AND", tuple(conditions))
-    return Case(((both, ONE),))
+    all_of_them = conjunction(conditions)
+    return ONE if all_of_them is None else Case(((all_of_them, ONE),))

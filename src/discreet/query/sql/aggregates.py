@@ -28,13 +28,13 @@ from discreet.query.expressions import (
     Order,
     Pair,
     Window,
+    conjunction,
     transformed,
 )
 from discreet.query.nodes import MOST_ENTRIES, too_much
 from discreet.query.source_text import CLAUSES, Span, unknown, unreadable, unsupported
 from discreet.query.sql.functions import call, written_out
 from discreet.query.sql.reading import Reading, lowers
-from discreet.query.sql.select import both
 from discreet.query.sql.tokens import Token, TokenKind
 
 BY_GROUP: Final = "contribution_bounds_per_group"
@@ -220,7 +220,7 @@ def _covariance(word: str, parts: Arguments, span: Span) -> Expression:
         raise unknown(span, f"{word} takes two values.", f"write {word}(x, y).")
     where = parts.where
     for value in dict.fromkeys(parts.values):
-        where = both(where, Call("NOT", (Call("IS NULL", (value,)),), span=span), span)
+        where = conjunction([where, Call("NOT", (Call("IS NULL", (value,)),), span=span)], span)
 
     def over(node: Expression) -> Expression | None:
         return replace(node, where=where) if isinstance(node, Aggregate) else None
@@ -303,7 +303,7 @@ def _counted_if(parts: Arguments, span: Span) -> tuple[list[Expression], Express
         return list(parts.values), parts.where
     if len(parts.values) != 1 or parts.distinct:
         raise unknown(span, f"{parts.word} takes one condition.", f"write {parts.word}(condition).")
-    return [], both(parts.where, parts.values[0], span)
+    return [], conjunction([parts.where, parts.values[0]], span)
 
 
 def _take_one(values: list[Expression], span: Span) -> None:

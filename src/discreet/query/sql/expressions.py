@@ -33,7 +33,6 @@ from discreet.query.source_text import (
 from discreet.query.sql.aggregates import picked_quantile
 from discreet.query.sql.functions import DAYS, INTERVALS, interval, negated, part_of, written_out
 from discreet.query.sql.reading import Reading, lowers
-from discreet.query.sql.select import FLAT, flat_operands
 from discreet.query.sql.tokens import TokenKind, number
 from discreet.query.types import TYPES_BY_NAME, Type
 
@@ -56,6 +55,8 @@ _BINARY: Final[dict[type, str]] = {
     exp.Mod: "MOD",
     exp.DPipe: "CONCAT",
 }
+_FLAT: Final = frozenset({"AND", "OR", "CONCAT"})
+"""The operators that are associative."""
 _CONDITIONS: Final = (*_COMPARED, exp.In, exp.Between, exp.Like, exp.ILike, exp.Is, exp.Exists)
 _CHAINED: Final = (*_CONDITIONS, exp.NullSafeEQ, exp.NullSafeNEQ)
 _MONTHS: Final = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -89,7 +90,7 @@ def _binary(reading: Reading, node: Any) -> Expression:
             _check_chain(reading, node, part)
     if name in {"+", "-"} and isinstance(node.expression, exp.Interval):
         return _shifted(reading, node, -1 if name == "-" else 1)
-    if name not in FLAT:
+    if name not in _FLAT:
         parts = [reading.lower(node.this), reading.lower(node.expression)]
         return Call(name, tuple(parts), span=reading.span(node))
     operands: list[Any] = []
@@ -98,14 +99,17 @@ def _binary(reading: Reading, node: Any) -> Expression:
         operands.append(inner.expression)
         reading.only(inner, "this", "expression", "safe")
         inner = inner.this
-    flat = [part for each in (inner, *reversed(operands)) for part in _flat(reading, name, each)]
+    read = [reading.lower(each) for each in (inner, *reversed(operands))]
+    flat = [
+        part
+        for each in read
+        for part in (
+            each.children() if isinstance(each, Call) and each.function == name else (each,)
+        )
+    ]
     first, last = reading.at(inner)[0], reading.at(operands[0])[1]
     node.meta["at"] = first, last
     return Call(name, tuple(flat), span=reading.between(first, last))
-
-
-def _flat(reading: Reading, name: str, node: Any) -> list[Expression]:
-    return flat_operands(name, reading.lower(node))
 
 
 def _check_chain(reading: Reading, node: Any, part: Any) -> None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, final
+from typing import final
 
 from discreet.errors import UnsupportedSQL
 from discreet.query.expressions import (
@@ -39,6 +39,8 @@ from discreet.query.expressions import (
     Window,
     check_row,
     check_size,
+    conjunction,
+    conjuncts,
     holds,
     transformed,
     walk,
@@ -62,33 +64,6 @@ from discreet.query.relations import (
 )
 from discreet.query.source_text import CLAUSES, Span, inner_query_refused, unsupported
 from discreet.query.types import NUMBERS
-
-FLAT: Final = frozenset({"AND", "OR", "CONCAT"})
-"""The operators that are associative."""
-
-
-def flat_operands(name: str, part: Expression) -> list[Expression]:
-    """Return the operands of an operator of this name, or the expression alone.
-
-    >>> from discreet.query.expressions import Column
-    >>> flat_operands("AND", Call("AND", (Column("a"), Column("b"))))
-    [Column(name='a', table=None), Column(name='b', table=None)]
-    """
-    same = name in FLAT and isinstance(part, Call) and part.function == name
-    return list(part.children()) if same else [part]
-
-
-def both(first: Expression | None, second: Expression, span: Span | None = None) -> Expression:
-    """Return a condition that is true if both are; the first may be missing.
-
-    >>> from discreet.query.expressions import Column
-    >>> both(Column("a"), Column("b")).function
-    'AND'
-    """
-    if first is None:
-        return second
-    parts = (*flat_operands("AND", first), *flat_operands("AND", second))
-    return Call("AND", parts, span=span)
 
 
 @final
@@ -487,7 +462,7 @@ def split_where(
     plain: list[Expression] = []
     chosen: list[Chosen] = []
     compared: list[Expression] = []
-    for part in [] if select.where is None else flat_operands("AND", select.where):
+    for part in conjuncts(select.where):
         inner, anti = part, False
         while isinstance(inner, Call) and inner.function == "NOT":
             inner, anti = inner.arguments[0], not anti
@@ -497,9 +472,9 @@ def split_where(
             compared.append(part)
         else:
             plain.append(part)
-    if not plain or not (chosen or compared):
-        return (select.where if plain else None), chosen, compared
-    return (plain[0] if len(plain) == 1 else Call("AND", tuple(plain))), chosen, compared
+    if plain and not (chosen or compared):
+        return select.where, chosen, compared
+    return conjunction(plain), chosen, compared
 
 
 def subquery_relation(select: Select) -> Relation:
@@ -682,8 +657,7 @@ def _aggregated(select: Select) -> Relation:
         return _total_column(node, totals) if isinstance(node, Aggregate) else None
 
     outputs = tuple((name, transformed(value, below)) for name, value in grouped.outputs)
-    conditions = [] if grouped.having is None else flat_operands("AND", grouped.having)
-    conditions = [transformed(condition, below) for condition in conditions]
+    conditions = [transformed(condition, below) for condition in conjuncts(grouped.having)]
     keys = tuple((f"key_{at}", value) for at, (_, value) in enumerate(grouped.keys, start=1))
     named = tuple((name, total) for total, name in totals.items())
     relation: Relation = Aggregated(filtered(select), keys, named, span=select.span)
