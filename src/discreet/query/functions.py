@@ -35,7 +35,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, final
@@ -104,6 +104,22 @@ class Function:
 # --- numbers --------------------------------------------------------------------------------------
 
 
+def _quotient(left: float, right: float) -> float | None:
+    return None if right == 0 else left / right
+
+
+def _negated(value: float) -> float:
+    return 0 - value
+
+
+def _least(*values: Any) -> Any:
+    return min(values)
+
+
+def _most(*values: Any) -> Any:
+    return max(values)
+
+
 def _divided(left: int, right: int) -> int | None:
     if right == 0:
         return None
@@ -125,7 +141,7 @@ def nearest(value: float) -> float:
     return math.copysign(whole + (abs(value) - whole >= 0.5), value) + 0.0
 
 
-def _rounding(compute: Callable[[float], float]) -> Callable[[float], float]:
+def _whole(compute: Callable[[float], float]) -> Callable[[float], float]:
     return lambda value: value if isinstance(value, int) else float(compute(value)) + 0.0
 
 
@@ -190,6 +206,24 @@ def _root(square: Fraction, above: int) -> Fraction:
     """Return a number that is just below the square root, or just above it."""
     scaled = square.numerator * square.denominator * 4**_ROOT_BITS
     return Fraction(math.isqrt(scaled) + above, square.denominator * 2**_ROOT_BITS)
+
+
+_BOUNDS: Final[dict[str, Callable[..., Bounds | None]]] = {
+    "+": lambda one, other: (one[0] + other[0], one[1] + other[1], True),
+    "-": lambda one, other: (one[0] - other[1], one[1] - other[0], True),
+    "*": lambda one, other: (*product_of(one, other), True),
+    "/": _quotient_bounds,
+    "DIV": _division_bounds,
+    "MOD": _rest_bounds,
+    "NEGATE": lambda one: (-one[1], -one[0], True),
+    "ABS": _abs_bounds,
+    "SIGN": _sign_bounds,
+    **dict.fromkeys(("FLOOR", "CEIL", "ROUND"), _rounded_bounds),
+    "SQRT": _root_bounds,
+    "LEAST": lambda *ends: (min(low for low, _ in ends), min(high for _, high in ends), False),
+    "GREATEST": lambda *ends: (max(low for low, _ in ends), max(high for _, high in ends), False),
+}
+"""Between which numbers a result lies, by the bounds of the arguments."""
 
 
 # --- texts ----------------------------------------------------------------------------------------
@@ -344,127 +378,37 @@ _LOGIC: Final = (
     _condition("IN", (_ANY, _ANY), "the first equals one of the others", repeats=True),
 )
 
+_ONE, _TWO = (NUMBERS,), (NUMBERS, NUMBERS)
 _NUMERIC: Final = (
-    Function(
-        "+",
-        (NUMBERS, NUMBERS),
-        "same",
-        "the sum; NULL outside 64 bits or if not finite",
-        operator.add,
-        lambda one, other: (one[0] + other[0], one[1] + other[1], True),
-    ),
-    Function(
-        "-",
-        (NUMBERS, NUMBERS),
-        "same",
-        "the difference; NULL as for +",
-        operator.sub,
-        lambda one, other: (one[0] - other[1], one[1] - other[0], True),
-    ),
-    Function(
-        "*",
-        (NUMBERS, NUMBERS),
-        "same",
-        "the product; NULL as for +",
-        operator.mul,
-        lambda one, other: (*product_of(one, other), True),
-    ),
-    Function(
-        "/",
-        (NUMBERS, NUMBERS),
-        Type.FLOAT,
-        "the quotient as a FLOAT; NULL if by zero",
-        lambda left, right: None if right == 0 else left / right,
-        _quotient_bounds,
-    ),
+    Function("+", _TWO, "same", "the sum; NULL outside 64 bits or if not finite", operator.add),
+    Function("-", _TWO, "same", "the difference; NULL as for +", operator.sub),
+    Function("*", _TWO, "same", "the product; NULL as for +", operator.mul),
+    Function("/", _TWO, Type.FLOAT, "the quotient as a FLOAT; NULL if by zero", _quotient),
     Function(
         "DIV",
         (_INTEGER, _INTEGER),
         Type.INTEGER,
         "the quotient, truncated toward 0; NULL if by 0",
         _divided,
-        _division_bounds,
     ),
     Function(
-        "MOD",
-        (_INTEGER, _INTEGER),
-        Type.INTEGER,
-        "the remainder of DIV; NULL if by 0",
-        _rest,
-        _rest_bounds,
+        "MOD", (_INTEGER, _INTEGER), Type.INTEGER, "the remainder of DIV; NULL if by 0", _rest
     ),
+    Function("NEGATE", _ONE, "same", "the number with the other sign; NULL as for +", _negated),
+    Function("ABS", _ONE, "same", "the number without its sign; NULL as for +", abs),
+    Function("SIGN", _ONE, Type.INTEGER, "-1, 0 or 1", lambda value: (value > 0) - (value < 0)),
+    Function("FLOOR", _ONE, "same", "the largest integer that is not above", _whole(math.floor)),
+    Function("CEIL", _ONE, "same", "the smallest integer that is not below", _whole(math.ceil)),
     Function(
-        "NEGATE",
-        (NUMBERS,),
-        "same",
-        "the number with the other sign; NULL as for +",
-        lambda value: 0 - value,
-        lambda one: (-one[1], -one[0], True),
+        "ROUND", _ONE, "same", "the nearest integer; halves round away from 0", _whole(nearest)
     ),
-    Function(
-        "ABS", (NUMBERS,), "same", "the number without its sign; NULL as for +", abs, _abs_bounds
-    ),
-    Function(
-        "SIGN",
-        (NUMBERS,),
-        Type.INTEGER,
-        "-1, 0 or 1",
-        lambda value: (value > 0) - (value < 0),
-        _sign_bounds,
-    ),
-    Function(
-        "FLOOR",
-        (NUMBERS,),
-        "same",
-        "the largest integer that is not above",
-        _rounding(math.floor),
-        _rounded_bounds,
-    ),
-    Function(
-        "CEIL",
-        (NUMBERS,),
-        "same",
-        "the smallest integer that is not below",
-        _rounding(math.ceil),
-        _rounded_bounds,
-    ),
-    Function(
-        "ROUND",
-        (NUMBERS,),
-        "same",
-        "the nearest integer; halves round away from 0",
-        _rounding(nearest),
-        _rounded_bounds,
-    ),
-    Function(
-        "SQRT",
-        (NUMBERS,),
-        Type.FLOAT,
-        "the square root; NULL of a number below 0",
-        bounds=_root_bounds,
-    ),
-    Function(
-        "LEAST",
-        (_ANY,),
-        "same",
-        "the smallest; NULL if any is NULL",
-        lambda *values: min(values),
-        lambda *ends: (min(low for low, _ in ends), min(high for _, high in ends), False),
-        repeats=True,
-    ),
-    Function(
-        "GREATEST",
-        (_ANY,),
-        "same",
-        "the largest; NULL if any is NULL",
-        lambda *values: max(values),
-        lambda *ends: (max(low for low, _ in ends), max(high for _, high in ends), False),
-        repeats=True,
-    ),
+    Function("SQRT", _ONE, Type.FLOAT, "the square root; NULL of a number below 0"),
+    Function("LEAST", (_ANY,), "same", "the smallest; NULL if any is NULL", _least, repeats=True),
+    Function("GREATEST", (_ANY,), "same", "the largest; NULL if any is NULL", _most, repeats=True),
     Function("COALESCE", (_ANY,), "same", "the first that is not NULL", repeats=True),
     Function(
         "RANGE_BUCKET",
-        (NUMBERS, NUMBERS),
+        _TWO,
         Type.INTEGER,
         "how many of the edges (literals, rising) are at most the first",
         repeats=True,
@@ -559,7 +503,8 @@ _CALENDAR: Final = (
 )
 
 FUNCTIONS: Final[dict[str, Function]] = {
-    function.name: function for function in (*_LOGIC, *_NUMERIC, *_TEXTUAL, *_CALENDAR)
+    function.name: replace(function, bounds=_BOUNDS.get(function.name))
+    for function in (*_LOGIC, *_NUMERIC, *_TEXTUAL, *_CALENDAR)
 }
 """Functions of one row."""
 

@@ -23,7 +23,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.plan.binding.value_facts import DATE_PARTS, Facts, as_keys, facts_of
+from discreet.plan.binding.value_facts import Facts, as_keys, facts_of
 from discreet.query.expression_types import ColumnTypes, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, conjuncts
 from discreet.query.functions import CAST_VALUES, FUNCTIONS, TIME_PARTS
@@ -263,7 +263,7 @@ class GroupKey:
     values: tuple[KeyValue, ...] | None
 
 
-def public_values(  # noqa: C901, PLR0911  one for each kind of key
+def public_values(  # noqa: PLR0911  one for each kind of key
     key: Expression,
     facts: Mapping[str, Facts],
     predicates: Sequence[Expression] = (),
@@ -288,18 +288,12 @@ def public_values(  # noqa: C901, PLR0911  one for each kind of key
             return _and_null((False, True), nullable=facts[name].nullable)
         case Case() if (results := _branches(key, kind)) is not None:
             return results
-        case Call(function="RANGE_BUCKET", arguments=(_, *edges)):
-            return _and_null(range(len(edges) + 1), nullable=_nullable(key, facts))
-        case Call(function="EXTRACT", arguments=(Literal(value=str() as part), _)):
-            known, image = DATE_PARTS.get(part), KeyImages(facts, tables).of(key)
-            if image is not None or known is None:
-                return _keys(image, kind)
-            return _and_null(known, nullable=_nullable(key, facts))
-        case Call(function="DIV", arguments=(_, Literal())):
+        case (
+            Call(function="RANGE_BUCKET" | "EXTRACT")
+            | Call(function="DIV", arguments=(_, Literal()))
+        ):
             image = KeyImages(facts, tables).of(key)
             return _between(facts_of(key, facts)) if image is None else _keys(image, kind)
-        case Call(function="IS NULL" | "IS TRUE" | "IS FALSE"):
-            return (False, True)
         case Column(name=name) if kind not in {Type.INTEGER, Type.DATE}:
             return _keys(tables(name), kind)
         case _:
@@ -381,12 +375,6 @@ def _branches(case: Case, kind: Type) -> tuple[KeyValue, ...] | None:
     null = any(isinstance(value, Literal) and value.value is None for value in values)
     results = _literals(values, kind)
     return None if results is None else _and_null(results, nullable=null)
-
-
-def _nullable(key: Call, facts: Mapping[str, Facts]) -> bool:
-    """Whether a bin or a part of a date may be NULL: not if its column is declared otherwise."""
-    inner = key.arguments[1] if key.function == "EXTRACT" else key.arguments[0]
-    return not (isinstance(inner, Column) and not facts[inner.name].nullable)
 
 
 def _and_null(values: Sequence[object] | None, *, nullable: bool) -> tuple[KeyValue, ...]:

@@ -441,11 +441,7 @@ def _enclosed(reading: Reading, node: Any, tables: Tables) -> Relation:
 
 
 def flat(relation: Relation) -> tuple[Relation, ...]:
-    """Return the parts of a union, or the relation alone.
-
-    >>> flat(Table("visits"))
-    (Table(name='visits'),)
-    """
+    """Return the parts of a union, or the relation alone."""
     return relation.parts if isinstance(relation, UnionAll) else (relation,)
 
 
@@ -485,13 +481,7 @@ def _identifier(node: Any) -> Any:
 
 
 def renamed(relation: Relation, names: Names) -> Relation:
-    """Return a subquery with other names for its columns.
-
-    >>> from discreet.query.expressions import Column
-    >>> ward = Project(Table("visits"), (("ward", Column("ward")),))
-    >>> renamed(ward, (("w",), None)).outputs
-    (('w', Column(name='ward', table=None)),)
-    """
+    """Return a subquery with other names for its columns."""
     if names is None:
         return relation
     match relation:

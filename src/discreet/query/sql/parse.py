@@ -60,13 +60,7 @@ from discreet.query.sql.tokens import Parameters
 
 
 def row_question(select: Select) -> Question:
-    """Return the question whose groups are the rows of a SELECT.
-
-    >>> from discreet.query.relations import Table
-    >>> rows = row_question(Select(items=(Item(Column("ward")),), source=Table("wards")))
-    >>> rows.rows, [name for name, _ in rows.keys], [name for name, _ in rows.outputs]
-    (True, ['ward', 'copy'], ['ward'])
-    """
+    """Return the question whose groups are the rows of a SELECT."""
     if any(holds(item.expression, Star) for item in select.items):
         raise rows_refused(select.span)
     for item in select.items:
@@ -102,14 +96,7 @@ def row_question(select: Select) -> Question:
 
 
 def flattened(select: Select, reading: Reading) -> Select:
-    """Return a SELECT over groups as one of groups; any other one as it is.
-
-    >>> from discreet.query.relations import Table
-    >>> from discreet.query.sql.reading import Reading
-    >>> rows = Select(items=(Item(Column("ward")),), source=Table("visits"))
-    >>> flattened(rows, Reading("SELECT")) is rows
-    True
-    """
+    """Return a SELECT over groups as one of groups; any other one as it is."""
     if has_groups(select) or select.distinct or select.inner_queries:
         return select
     source = select.source
@@ -337,13 +324,7 @@ def read_relation(text: object) -> Relation:
 
 
 def as_question(outermost: Select) -> Question:
-    """Turn the outermost SELECT into a question.
-
-    >>> from discreet.query.expressions import Aggregate
-    >>> from discreet.query.relations import Table
-    >>> as_question(Select(items=(Item(Aggregate("COUNT")),), source=Table("visits"))).outputs[0][0]
-    'count'
-    """
+    """Turn the outermost SELECT into a question."""
     if not outermost.items:
         raise unsupported(
             outermost.span,

@@ -69,11 +69,7 @@ from discreet.query.types import NUMBERS
 @final
 @dataclass(frozen=True, slots=True)
 class Item(Node):
-    """One entry of a select list, or of GROUP BY.
-
-    >>> Item(Column("ward")).alias is None
-    True
-    """
+    """One entry of a select list, or of GROUP BY."""
 
     expression: Expression
     alias: str | None = None
@@ -85,10 +81,6 @@ class WrittenQuery:
     """A subquery of WHERE or HAVING: the right side of a semi join, without its left one.
 
     One that stands for a value has ``value`` and ``totals``, as in a Valued.
-
-    >>> from discreet.query.relations import Table
-    >>> WrittenQuery(right=Table("wards")).on is None
-    True
     """
 
     right: Relation
@@ -106,10 +98,6 @@ class Select(Node):
 
     ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.  ``inner_queries`` are
     those that ``where`` and ``having`` hold, by their places.
-
-    >>> from discreet.query.relations import Table
-    >>> Select(items=(Item(Column("ward")),), source=Table("visits")).group is None
-    True
     """
 
     items: tuple[Item, ...]
@@ -134,12 +122,7 @@ class Select(Node):
 
 
 def output_names(items: tuple[Item, ...], span: Span | None) -> tuple[str, ...]:
-    """Return the names of a select list; two that a person chose must differ.
-
-    >>> from discreet.query.expressions import Literal
-    >>> output_names((Item(Column("ward")), Item(Aggregate("COUNT")), Item(Literal(1))), None)
-    ('ward', 'count', 'column_3')
-    """
+    """Return the names of a select list; two that a person chose must differ."""
     chosen: set[str] = set()
     for item in items:
         name = _chosen(item)
@@ -161,11 +144,7 @@ def output_names(items: tuple[Item, ...], span: Span | None) -> tuple[str, ...]:
 
 
 def fresh_name(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken yet, and take it.
-
-    >>> fresh_name("count", {"count"})
-    'count_2'
-    """
+    """Return a name that is not taken yet, and take it."""
     fresh, number = name, 1
     while folded(fresh) in taken:
         number += 1
@@ -210,24 +189,13 @@ class GroupedSelect:
 
 
 def has_groups(select: Select) -> bool:
-    """Whether a SELECT speaks of groups, not of rows.
-
-    >>> from discreet.query.relations import Table
-    >>> has_groups(Select(items=(Item(Aggregate("COUNT")),), source=Table("visits")))
-    True
-    """
+    """Whether a SELECT speaks of groups, not of rows."""
     above = [*(item.expression for item in select.items), select.having or Literal(None)]
     return select.group is not None or any(holds(each, Aggregate) for each in above)
 
 
 def groups(select: Select) -> GroupedSelect:
-    """Work out the groups of a SELECT.
-
-    >>> from discreet.query.relations import Table
-    >>> ward = Item(Column("Ward"))
-    >>> groups(Select(items=(ward,), source=Table("v"), group=(Item(Column("ward")),))).outputs
-    (('Ward', Grouped(at=0)),)
-    """
+    """Work out the groups of a SELECT."""
     single = not isinstance(select.source, Join)
     keys = {_plain(key.expression, single=single): key for key in group_items(select)}
     places = {plain: place for place, plain in enumerate(keys)}
@@ -252,14 +220,7 @@ def groups(select: Select) -> GroupedSelect:
 
 
 def group_items(select: Select) -> list[Item]:
-    """Return what each entry of GROUP BY stands for.
-
-    >>> from discreet.query.relations import Table
-    >>> ward = Item(Column("ward"), "w")
-    >>> rows = Select(items=(ward,), source=Table("v"), group=(Item(Literal(1)),))
-    >>> group_items(rows)[0].expression
-    Column(name='ward', table=None)
-    """
+    """Return what each entry of GROUP BY stands for."""
     if select.every:
         keys = [item for item in select.items if not holds(item.expression, Aggregate)]
     else:
@@ -389,12 +350,7 @@ Chosen = tuple[WrittenQuery, bool]
 
 
 def filtered(select: Select) -> Relation:
-    """Return the rows of FROM that WHERE lets through.
-
-    >>> from discreet.query.relations import Table
-    >>> filtered(Select(items=(), source=Table("visits")))
-    Table(name='visits')
-    """
+    """Return the rows of FROM that WHERE lets through."""
     plain, chosen, compared = split_where(select)
     relation = select.source
     if plain is not None:
@@ -403,12 +359,7 @@ def filtered(select: Select) -> Relation:
 
 
 def semi_joined(relation: Relation, chosen: Sequence[Chosen]) -> Relation:
-    """Return the rows of a relation that all subqueries let through.
-
-    >>> from discreet.query.relations import Table
-    >>> semi_joined(Table("visits"), [(WrittenQuery(right=Table("wards")), True)]).anti
-    True
-    """
+    """Return the rows of a relation that all subqueries let through."""
     for query, anti in chosen:
         relation = SemiJoin(
             relation, query.right, query.on, query.compared, anti=anti, span=query.span
@@ -417,12 +368,7 @@ def semi_joined(relation: Relation, chosen: Sequence[Chosen]) -> Relation:
 
 
 def with_values(relation: Relation, conditions: Sequence[Expression], select: Select) -> Relation:
-    """Return the rows of a relation for which conditions on values of subqueries are true.
-
-    >>> from discreet.query.relations import Table
-    >>> with_values(Table("visits"), [], Select(items=(), source=Table("visits")))
-    Table(name='visits')
-    """
+    """Return the rows of a relation for which conditions on values of subqueries are true."""
     for condition in conditions:
         places = [node.at for node in walk(condition) if isinstance(node, InnerQuery)]
         for place in dict.fromkeys(places):
@@ -453,12 +399,7 @@ def with_values(relation: Relation, conditions: Sequence[Expression], select: Se
 def split_where(
     select: Select,
 ) -> tuple[Expression | None, list[Chosen], list[Expression]]:
-    """Return the conditions on rows alone, the subqueries, and conditions on values of these.
-
-    >>> from discreet.query.relations import Table
-    >>> split_where(Select(items=(), source=Table("visits")))
-    (None, [], [])
-    """
+    """Return the conditions on rows alone, the subqueries, and conditions on values of these."""
     plain: list[Expression] = []
     chosen: list[Chosen] = []
     compared: list[Expression] = []
@@ -478,13 +419,7 @@ def split_where(
 
 
 def subquery_relation(select: Select) -> Relation:
-    """Turn a SELECT of a subquery into a relation.
-
-    >>> from discreet.query.relations import Table
-    >>> from discreet.query.sql.select import Item
-    >>> subquery_relation(Select(items=(Item(Column("ward")),), source=Table("visits")))
-    Project(child=Table(name='visits'), outputs=(('ward', Column(name='ward', table=None)),))
-    """
+    """Turn a SELECT of a subquery into a relation."""
     _refuse_top(select)
     relation = _aggregated(select) if has_groups(select) else _projected(select)
     return Distinct(relation, span=select.span) if select.distinct else relation
@@ -498,12 +433,6 @@ def written_query(
     The conditions of a SELECT of rows are those of the join, where they may name columns of both
     sides.  A SELECT of groups, of windows, of different rows or of several parts is computed by
     itself.
-
-    >>> from discreet.query.relations import Table
-    >>> from discreet.query.sql.select import Item
-    >>> beds = Select(items=(Item(Column("beds")),), source=Table("wards"))
-    >>> written_query(beds, Column("size"), Span("", 0, 0)).compared[1]
-    Column(name='beds', table=None)
     """
     if (
         not isinstance(query, Select)
@@ -528,14 +457,7 @@ def written_query(
 
 
 def written_value(query: Select | Relation, span: Span) -> WrittenQuery:
-    """Turn a subquery that stands for one value into totals of its rows, and a formula of them.
-
-    >>> from discreet.query.relations import Table
-    >>> from discreet.query.sql.select import Item
-    >>> beds = Select(items=(Item(Aggregate("MAX", Column("beds"))),), source=Table("wards"))
-    >>> written_value(beds, Span("", 0, 0)).totals[0][0]
-    'total_1'
-    """
+    """Turn a subquery that stands for one value into totals of its rows, and a formula of them."""
     if not isinstance(query, Select) or query.group is not None or query.having is not None:
         raise value_refused(span, "over groups or several parts.")
     if query.distinct or query.order or query.limited:
@@ -557,14 +479,7 @@ def written_value(query: Select | Relation, span: Span) -> WrittenQuery:
 
 
 def one_value(query: WrittenQuery) -> Relation:
-    """Return a subquery as a relation of one row and one column, if it stands for a value.
-
-    >>> from discreet.query.relations import Table
-    >>> most = Aggregate("MAX", Column("beds"))
-    >>> wards = WrittenQuery(right=Table("wards"), value=Column("m"), totals=(("m", most),))
-    >>> one_value(wards).outputs
-    (('value', Column(name='m', table=None)),)
-    """
+    """Return a subquery as a relation of one row and one column, if it stands for a value."""
     if query.value is None:  # a condition of WHERE, which nothing else refers to
         return query.right
     rows = query.right if query.on is None else Filter(query.right, query.on, span=query.span)
@@ -573,11 +488,7 @@ def one_value(query: WrittenQuery) -> Relation:
 
 
 def value_refused(span: Span | None, where: str) -> UnsupportedSQL:
-    """Return the refusal of a subquery that stands for a value that is not one by its form.
-
-    >>> value_refused(None, "over groups.").code
-    'E502'
-    """
+    """Return the refusal of a subquery that stands for a value that is not one by its form."""
     return unsupported(
         span,
         f"a subquery stands for one value, {where}",
@@ -622,11 +533,7 @@ def _refuse_top(select: Select) -> None:
 
 
 def no_order(span: Span | None) -> UnsupportedSQL:
-    """Return the refusal of an order, or a limit, in a subquery.
-
-    >>> no_order(None).code
-    'E502'
-    """
+    """Return the refusal of an order, or a limit, in a subquery."""
     return unsupported(
         span,
         "a subquery has no order and no limit.",
