@@ -59,6 +59,24 @@ def asked():
         session.close()
 
 
+@pytest.mark.parametrize("tables", [("people",), ("people", "shops")])
+def test_a_question_without_a_table_is_answered_for_nothing(tables):
+    everything = {"people": people([0.5, 1.0]), "shops": SHOPS}
+    policy = POLICY if len(tables) > 1 else POLICY[: POLICY.index("[tables.shops]")]
+    given = {name: everything[name] for name in tables}
+    with sessions.open(given, policy=policy, test_mode=True) as session:
+        plan = session.plan("SELECT 1 AS one, 'x' || 'y' AS text LIMIT 1", epsilon=1)
+        assert plan.exact
+        assert plan.price.epsilon == 0
+        assert session.ask(plan).rows() == [{"one": 1, "text": "xy"}]
+
+
+@pytest.mark.parametrize("text", ["SELECT ward", "SELECT COUNT(*)", "SELECT 1 WHERE 1 = 0"])
+def test_other_questions_need_a_table(asked, text):
+    with pytest.raises(QuestionError, match="FROM is missing"):
+        asked(text)
+
+
 EXACT = {
     "SELECT city, COUNT(*) AS n, SUM(rent) AS r, AVG(rent) AS m FROM shops GROUP BY city": [
         {"city": "a", "n": 2, "r": 30.5, "m": 15.25},

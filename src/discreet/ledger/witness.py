@@ -127,7 +127,7 @@ class AnchorFile:
             match = _LINE.fullmatch(line)
             if match is not None:
                 return Anchor(match[1].decode("ascii"), Receipt.read(match[2].decode("ascii")))
-            if b"\0" not in line and not line.endswith(_TORN):
+            if line and b"\0" not in line and not line.endswith(_TORN):
                 raise _changed() if _LINE.search(data) else _something_else()
         if size > _TAIL or not all(map(_BEGUN.fullmatch, (*lines, rest))):
             raise _something_else()

@@ -28,9 +28,8 @@ from discreet.engines.sources.identity import Identity
 from discreet.engines.sources.source import Places
 from discreet.errors import BadPolicy, NotPerUnit, OtherLedger, UnsupportedSQL
 from discreet.ledger.ledger import Ledger
-from discreet.plan.binding.joins import conjuncts
 from discreet.query.expression_types import columns
-from discreet.query.expressions import Call, Column
+from discreet.query.expressions import Call, Column, conjuncts
 from discreet.query.relations import Join, Relation, Scan, descend, folded
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, KeyValue
