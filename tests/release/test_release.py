@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from rich.console import Console
 
+from discreet.aggregates.quantile import quantile_edges
 from discreet.errors import UnknownName, WrongKind
 from discreet.ledger.values import Receipt
 from discreet.plan.statistics.fixed_point import grid_of
 from discreet.query.expressions import Column
 from discreet.query.types import Type
-from discreet.release.aggregates.quantiles import quantile_edges
 from discreet.release.frames import ReleasedColumn
 from discreet.release.release import Release
 from discreet.release.serialization import decode_release, encode_release

@@ -42,7 +42,7 @@ over: the part that is taken holds L as well, or is lower, and then all of its l
 ends are the same with the order reversed: fewer than q (n - 1) + 1 rows lie below the start of each
 block that holds the value of rank ceil(q (n - 1)) + 1.
 
-M is that of ``tree-error`` (:mod:`discreet.plan.noise_quantiles`).  At the i-th boundary
+M is that of ``tree-error`` (:mod:`discreet.plan.noise_errors`).  At the i-th boundary
 of the first level, factors of noises are 1 - q for i blocks and -q for the others; each level below
 adds 1 - i / b for i parts and -i / b for the others, to a mean of the factors above.  So none is
 larger than 1, and squares add up along the way.
@@ -62,7 +62,7 @@ from discreet.certified import exp_neg
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.bernoulli import SIZES, CoinSizes
 from discreet.noise.entropy import checked_entropy
-from discreet.plan.noise_quantiles import error_bound
+from discreet.plan.noise_errors import error_bound
 from discreet.plan.pricing.group_sensitivity import LeafChoice, ScoredChoice
 from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 from discreet.requests.raw_totals import Integers, SparseLeaves

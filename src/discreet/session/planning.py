@@ -33,7 +33,7 @@ from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.binding.joins import conjuncts
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
-from discreet.plan.steps import plan as plan_question
+from discreet.planner import plan as plan_question
 from discreet.query.expression_types import columns
 from discreet.query.expressions import Call, Column
 from discreet.query.question import Question
@@ -45,10 +45,10 @@ from discreet.requests.table_schema import Schema, TableFacts
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # a ledger is handed in; a plain question has one stage
+    from discreet.aggregates.noisy_totals import Noisy
     from discreet.ledger.ledger import Ledger
     from discreet.plan.bounds_search import FoundBounds
-    from discreet.plan.steps import SecondStage
-    from discreet.release.noisy_totals import Noisy
+    from discreet.planner import SecondStage
     from discreet.release.release import Release
     from discreet.session.answer_pipeline import Payable
     from discreet.session.inquiry import PriceOptions
@@ -381,7 +381,7 @@ class SessionPlanner:
 
     def second_stage(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
         """Plan the answer once bounds are found."""
-        from discreet.plan.steps import plan_second_stage  # noqa: PLC0415  rare
+        from discreet.planner import plan_second_stage  # noqa: PLC0415  rare
 
         return plan_second_stage(
             plan, found, schema=self.schema, policy=self.policy, public_rows=self._public_rows

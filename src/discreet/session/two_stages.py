@@ -22,7 +22,7 @@ from discreet.ledger.entries import canonical
 from discreet.noise import Entropy
 from discreet.plan.bounds_search import FoundBounds
 from discreet.plan.plan import Plan
-from discreet.plan.steps import SecondStage
+from discreet.planner import SecondStage
 from discreet.release.answer import answer, private_bounds
 from discreet.release.release import Release
 from discreet.session.answer_pipeline import finish_with_noise

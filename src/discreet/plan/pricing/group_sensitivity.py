@@ -63,7 +63,7 @@ from discreet.units import Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
-    from discreet.plan.pricing.linear_strategy import CellStrategy, GroupStrategy
+    from discreet.plan.pricing.linear_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 
 _CORNERS: Final = 1 << 14
@@ -115,12 +115,7 @@ class GroupSensitivity:
 
     @property
     def strategy(self) -> CellStrategy | None:
-        """The sums of cells that are measured, where it is about a histogram."""
-        return None
-
-    @property
-    def group_strategy(self) -> GroupStrategy | None:
-        """The sums of groups that are measured in place of the totals, if they are."""
+        """The sums of cells that are measured in place of the totals, if they are."""
         return None
 
     @property

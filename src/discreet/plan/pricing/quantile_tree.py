@@ -15,7 +15,7 @@ counts by at most g r h in L1 and by g r**2 h in the square of L2; where it is r
 as ``plan-distances`` says, with r h and r**2 h for what one unit adds to a group, and 2 r h and 2
 r**2 h for the difference of two in a group that they share.  So all quantiles together cost what
 noise for these distances costs, however many there are.
-Proof.  ``cell-sums``, for the sums that
+Proof.  ``linear-strategy``, for the sums that
 are blocks: a leaf is in h of them, and two leaves of different blocks in 2 h.  All else is
 post-processing. Noise that nobody looks at need not be drawn.
 
@@ -46,7 +46,7 @@ from typing import Final, final
 import numpy as np
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.noise_quantiles import error_bound
+from discreet.plan.noise_errors import error_bound
 from discreet.plan.pricing.group_sensitivity import (
     GroupSensitivity,
     LeafChoice,

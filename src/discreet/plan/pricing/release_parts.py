@@ -53,7 +53,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import WrongKind
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.noise_quantiles import ranks_aside
+from discreet.plan.noise_errors import ranks_aside
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
