@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import pytest
 
+from discreet import planner as steps
 from discreet.engines import statements
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import OutOfRange
-from discreet.plan import steps
 from discreet.plan.binding import binder, joins, value_facts
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing import noise_steps as sketching
