@@ -249,7 +249,7 @@ def test_rich_shows_the_same_without_markup(release):
         (2.0, 2.0, 2.0, "2 ± 0"),
         (1e20, 1e20 - 1e17, 1e20 + 1e17, "1e+20 ± 1e+17"),
         (None, None, None, "NULL"),
-        (3.25, None, None, "3.25"),
+        (3.25, None, None, "3.25 [?]"),
         (-0.001, -0.003, 0.001, "-0.0010 ± 0.0020"),
     ],
 )
