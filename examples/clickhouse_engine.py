@@ -328,3 +328,7 @@ class ClickHouse(SqlEngine):
         if self._session is not None:
             self._session.close()
         self._session = None
+
+
+if __name__ == "__main__":
+    print("A plug-in: name it in the entry points of a package (docs/guide/write-an-engine.md).")
