@@ -25,8 +25,7 @@ from discreet.plan.workload import joined_measures as joined_counts
 from discreet.plan.workload import joined_measures as joined_sums
 from discreet.plan.workload.cells import Cells
 from discreet.query.expressions import Call, Case, Literal
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.engine_request import Total
+from discreet.requests.engine_request import CellSums, Total
 from discreet.requests.table_schema import Schema
 from discreet.units import person, row
 from tests.engines.contract.cases import Asked

@@ -20,7 +20,7 @@ from discreet.plan.pricing.release_composition import check_claims
 from discreet.plan.workload.strategies import Workload, predicted_error
 from discreet.release.answer import answer
 from discreet.release.release import Release
-from discreet.requests.cell_sums import CellSums
+from discreet.requests.engine_request import CellSums
 from discreet.units import Relation, person
 from tests.plan.clinic import TYPES, answers, planned
 from tests.plan.test_neighbors import check, columns_of

@@ -1,6 +1,7 @@
 """AVG: a centered sum over a count.
 
 Trust: kernel.
+Proofs are in docs/proofs/plan.md.
 
 Definition.  AVG is measured by the count of its rows, and the sum of x - c, c the middle of the
 bounds.
@@ -32,13 +33,6 @@ step s, or, where the sum has the noise of several runs, a little more.
 Theorem (key ``reach-rises``; a discrete form of Anderson's inequality (1955)).  Let X be symmetric
 on the multiples of s, with chances that fall with the distance from zero, and Y symmetric and
 independent of it.  For 0 <= t <= t' and every r, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s].
-Proof.  It is enough to compare y = t |Y| and y' = t' |Y|, given Y.  Let B be the multiples of s
-from y' - r to y' + r, and k the floor of (y' - y) / s.  B shifted by -k s lies between y - r and
-y + r + s.  Its center is no farther from zero than that of B: this is at least y' - s / 2, so the
-shifted one is at least -s / 2, and both are multiples of s / 2.  Of blocks of equal length those
-with a center nearer to zero have the larger chance.
-For any X, |X + t Y| <= |X + t' Y| + (t' - t) |Y|; so the reach at a slightly larger confidence and
-the reach of (t' - t) Y at the rest of it will do.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """MODE: the most frequent value, chosen among public ones by their counts.
 
 Trust: kernel.
+Proofs are in docs/proofs/plan.md.
 
 Definition.  Candidates are public: the values that a group key of the same expression could have
 (:mod:`discreet.plan.binding.public_keys`), truth values, or the whole numbers between declared
@@ -11,12 +12,6 @@ frequent are equally likely; in a group without rows all of them are, and no ans
 there are rows.
 Theorem (key ``mode-scores``; McSherry and Talwar 2007, for counts).  One row more or less moves
 every score by 1/2, and one row that is replaced by at most 1.
-Proof.  A row in leaf i moves c(i) -
-n / 2 by 1/2, and the score of every other leaf by 1/2 the other way.  A row that is replaced
-leaves n alone, and every count moves by at most 1. As n / 2 is the same for all candidates, it
-changes no chance: this is the exponential mechanism on the counts.  These move in one direction
-when rows come or go, which halves the price; n / 2 says the same in the terms of scores that may
-move either way, and so covers replaced units as well.
 
 The error is how many rows fewer the chosen value has, at most, than the most frequent one: that of
 the exponential mechanism, since differences of scores are whole numbers.  A mode of numbers lies

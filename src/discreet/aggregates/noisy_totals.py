@@ -97,8 +97,7 @@ from discreet.plan.noise_errors import (
 from discreet.plan.pricing.group_sensitivity import LeafChoice
 from discreet.plan.pricing.linear_strategy import CellStrategy, key_order
 from discreet.query.types import Type
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Total
+from discreet.requests.engine_request import DistinctCount, DistinctSum, EngineRequest, Total
 from discreet.requests.raw_totals import Integers, taken
 
 Values = NDArray[Any]

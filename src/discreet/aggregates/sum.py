@@ -15,7 +15,7 @@ measured for any sum of them.
 
 SUM(DISTINCT x) adds every value once, however many rows or units have it.  A unit shows as many
 different values as it may have rows, and no more than are listed
-(:mod:`discreet.requests.distinct_sum`); values are told apart after they are turned into steps.
+(:mod:`discreet.requests.engine_request`); values are told apart after they are turned into steps.
 
 The error is that of the noise, exactly.  In terms of bounds to be found: a sum of h X + c Y, X and
 Y the noises of a centered sum and of a count, has h + |c| = b; it is spread no wider than the wider
@@ -53,8 +53,7 @@ from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Cast
 from discreet.query.source_text import pointed
 from discreet.query.types import Type
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import Total
+from discreet.requests.engine_request import DistinctSum, Total
 
 
 @final

@@ -1,6 +1,7 @@
 """How far sums of noise are from zero, and how far aside a chosen rank is: one calculus of errors.
 
 Trust: public.  Forecasts, error bars and intervals rest on these bounds, and no privacy does.
+Proofs are in docs/proofs/plan.md.
 
 Definition.  E = a_1 Z_1 + ... + a_k Z_k with independent noises of mechanisms and exact weights.
 ``half_width`` is a number r with P[|E| <= r] >= confidence, or, for ``coordinates`` m > 1, with at
@@ -62,15 +63,6 @@ Theorem (key ``quantile-ends``).  Whatever the values are, and however few, a ch
 an offset of minus that many ranks (:mod:`discreet.plan.pricing.group_sensitivity`) is a leaf no
 higher than the one of the quantile, except with a chance of at most m; and one with an offset of
 plus that many is no lower.
-Proof.  Let T be the ranks below, t = q n - T.  With T more rows in the first leaf the ranks of the
-leaves cover all numbers from 0 to n + T, so one of them holds q n, and the best score is at least
-0.  A leaf is too high if more than q (n - 1) rows lie below it: then it is none of the values that
-define the quantile.  It is not the first leaf, and is T - q + 1 / d >= R or more beside its rank,
-since ranks are whole numbers, and q n a multiple of 1 / d.  So each of at most k - 1 such leaves
-has at most exp(-R / scale) times the chance of the best, and all of them at most m.  Above the
-quantile it is the same with the order of the values reversed.
-No number of rows is needed: where there are fewer than the ranks aside, the first or the last leaf
-is chosen, and the interval ends at the bounds of the values.
 
 Theorem (key ``tree-error``).  An estimate errs by a sum of multiples of independent noises, each at
 most 1 in size.  Let V be the sum of their squares, and s the scale of Laplace noise.  The sum

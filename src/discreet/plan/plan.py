@@ -51,10 +51,10 @@ from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form, relation_form
 from discreet.query.expressions import Expression
 from discreet.query.question import Question
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import (
+    CellSums,
     DistinctCount,
+    DistinctSum,
     EngineRequest,
     KeyValue,
     Leaves,

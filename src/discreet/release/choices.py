@@ -2,6 +2,7 @@
 
 Trust: kernel.  Every block of a tree is counted once, with noise of its own; whatever else is done
 here is computed from these noisy counts.
+Proofs are in docs/proofs/plan.md.
 
 Definition.  With n rows in the leaves of a group, of which b(i) lie below leaf i and u(i) up to it,
 the score of leaf i follows from b(i), u(i) and n (:mod:`discreet.plan.pricing.group_sensitivity`);
@@ -35,12 +36,6 @@ one of at most 1 - q + M, where M bounds the error of the estimate, either way, 
 of m over the number h of levels.
 Theorem (key ``tree-ends``).  The lower end is a leaf no higher than the one of the quantile (as
 ``quantile-ends`` defines it), except with a chance of at most m; the upper end is no lower.
-Proof.  Let the value of rank floor(q (n - 1)) + 1 be in leaf L.  More than q (n - 1) rows lie below
-the end of each block that holds L, so D is above -q there, and the estimate is above -q - M, but
-for a chance of m / h on each level.  As long as that is so, the part that holds L is never passed
-over: the part that is taken holds L as well, or is lower, and then all of its leaves are.  Upper
-ends are the same with the order reversed: fewer than q (n - 1) + 1 rows lie below the start of each
-block that holds the value of rank ceil(q (n - 1)) + 1.
 
 M is that of ``tree-error`` (:mod:`discreet.plan.noise_errors`).  At the i-th boundary
 of the first level, factors of noises are 1 - q for i blocks and -q for the others; each level below

@@ -100,7 +100,6 @@ class GroupSensitivity:
 
     @property
     def most_squared(self) -> int:
-        """The square of that."""
         return self.most**2
 
     @property
@@ -110,7 +109,6 @@ class GroupSensitivity:
 
     @property
     def width_squared(self) -> int:
-        """The square of that."""
         return self.width**2
 
     @property
@@ -336,7 +334,6 @@ class QuantileChoice(ScoredChoice):
 
     @property
     def use(self) -> LeafUse:
-        """The histogram and the level."""
         return self.measure, self.level
 
     @property
@@ -359,7 +356,6 @@ class QuantileChoice(ScoredChoice):
 
     @property
     def is_value(self) -> bool:
-        """Whether it aims at the level itself; the lowest and the highest value are ends."""
         return self.side == 0 or not 0 < self.level < 1
 
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:

@@ -72,8 +72,7 @@ from numpy.typing import NDArray
 
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
 from discreet.query.expressions import Call, Case, Expression, Literal
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.engine_request import Leaves, Measure, Total
+from discreet.requests.engine_request import CellSums, Leaves, Measure, Total
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # for annotations alone
@@ -152,7 +151,6 @@ class CellRows(CellSource):
     """The rows of a histogram."""
 
     def read(self, strategy: CellStrategy, raw: RawTotals, places: Integers) -> SparseLeaves:
-        """Return the leaves."""
         group, cell, rows = kept_leaves(raw.leaves[strategy.values[0].measure], places)
         return group, cell, np.minimum(rows, _MOST_ROWS)
 
@@ -174,11 +172,9 @@ class NestedRows(CellSource):
     names: tuple[str, ...]
 
     def document(self) -> list[Any]:
-        """Return the names too."""
         return ["NestedRows", self.names]
 
-    def read(self, strategy: CellStrategy, raw: RawTotals, places: Integers) -> SparseLeaves:  # noqa: ARG002
-        """Return the differences of the counts."""
+    def read(self, strategy: CellStrategy, raw: RawTotals, places: Integers) -> SparseLeaves:
         return differences([_total(raw, name)[places] for name in self.names])
 
     def covered(self, far: CellSensitivity, by: Enforced) -> bool:
@@ -201,7 +197,6 @@ class CellTotals(CellSource):
     scaled: ClassVar[bool] = True
 
     def read(self, strategy: CellStrategy, raw: RawTotals, places: Integers) -> SparseLeaves:
-        """Return the sums of all values, one value after the other."""
         parts = [
             (group, place * strategy.cells + cell, added)
             for place, value in enumerate(strategy.values)
@@ -242,12 +237,10 @@ class GroupTotals(CellSource):
         return hash((len(self.order), len(self.named)))
 
     def document(self) -> list[Any]:
-        """Return the order, and what is computed, too."""
         return ["GroupTotals", self.order, self.named]
 
     @property
     def frames(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """What is computed."""
         return self.named
 
     def read(self, strategy: CellStrategy, raw: RawTotals, places: Integers) -> SparseLeaves:
@@ -529,31 +522,25 @@ class CellSensitivity(GroupSensitivity):
 
     @property
     def strategy(self) -> CellStrategy:
-        """The sums that are measured."""
         return self.cells
 
     @property
     def most(self) -> int:
-        """How far one unit moves the sums of one group, in L1."""
         return self.high * self.cells.lengths[0]
 
     @property
     def most_squared(self) -> int:
-        """The square of how far one unit moves the sums of one group, in L2."""
         return self.high**2 * self.cells.lengths[1]
 
     @property
     def width(self) -> int:
-        """How far apart two units are in one group, in L1."""
         return self.high * self.cells.norms[1]
 
     @property
     def width_squared(self) -> int:
-        """The square of how far apart two units are in one group, in L2."""
         return self.high**2 * self.cells.norms[3]
 
     def places(self, relation: Relation) -> int:
-        """Return in how many places sums can move."""
         inside = GroupSensitivity.places(self, relation) * len(self.cells.sums)
         return min(inside, relation.sides * self.groups * self.most)
 

@@ -75,9 +75,14 @@ from discreet.plan.statistics.partition_selection import SelectionCount, Selecti
 from discreet.plan.workload.strategies import StrategyPart
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    Leaves,
+    Measure,
+    Total,
+)
 from discreet.units import Relation
 
 _LARGEST: Final = 10**4

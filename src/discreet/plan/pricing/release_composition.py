@@ -47,9 +47,15 @@ from discreet.plan.pricing.group_sensitivity import (
 from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.pricing.quantile_tree import QuantileTree
 from discreet.query.relations import Scan
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Measure, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    Leaves,
+    Measure,
+    Total,
+)
 from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it

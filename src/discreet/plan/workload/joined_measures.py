@@ -59,8 +59,7 @@ from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.workload.cells import Cells, cells_of
 from discreet.plan.workload.strategies import Workload, best_error
 from discreet.query.expressions import Aggregate, Case, Expression, Literal, transformed
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.engine_request import Leaves, Measure, Total
+from discreet.requests.engine_request import CellSums, Leaves, Measure, Total
 
 _CELLS: Final = "cells"
 _BETTER: Final = 0.95
