@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.accounting.amounts import amount_value
 from discreet.documents.document import Document, Part
-from discreet.units.unit import describe_unit
+from discreet.units import describe_unit
 
 if TYPE_CHECKING:  # all are handed in, or loaded when a table is made
     import pandas as pd
