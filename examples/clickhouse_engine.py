@@ -331,4 +331,4 @@ class ClickHouse(SqlEngine):
 
 
 if __name__ == "__main__":
-    print("A plug-in: name it in the entry points of a package (docs/guide/write-an-engine.md).")
+    print(f"{CLICKHOUSE.title}: dp.open('clickhouse:///folder/database.table', policy=...)")

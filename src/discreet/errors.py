@@ -256,7 +256,23 @@ class WrongType(QuestionError, code="E506"):
 
 
 class TooNoisy(QuestionError, code="E507"):
-    """An answer is expected to be empty or unreadable, and was asked without ``confirm``."""
+    """An answer is expected to be empty or unreadable, and was asked without ``confirm``.
+
+    ``epsilon`` is a price at which it can be read, if there is one within the budget.
+    """
+
+    def __init__(self, *, what: str, why: str, do: str, epsilon: str | None = None) -> None:
+        """Keep the sentences, and the price that would do."""
+        super().__init__(what=what, why=why, do=do)
+        self.epsilon = epsilon
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild with the price."""
+        return (_rebuild_too_noisy, (self.what, self.why, self.do, self.epsilon))
+
+
+def _rebuild_too_noisy(what: str, why: str, do: str, epsilon: str | None) -> TooNoisy:
+    return TooNoisy(what=what, why=why, do=do, epsilon=epsilon)
 
 
 class PolicyError(DiscreetError):

@@ -43,7 +43,7 @@ NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow", "sqlglot"} | {
     "discreet.plan.plan_words",
     "discreet.release.combination",
     "discreet.release.choices",
-    "discreet.session.two_stages",
+    "discreet.session.purchases",
     "discreet.session.owner_check",
     "discreet.theorems",
     "numpy.random",
