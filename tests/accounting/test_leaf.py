@@ -146,7 +146,6 @@ def test_a_leaf_in_places_is_priced_only_where_rows_have_places():
 def test_the_relation_is_that_of_whoever_names_one():
     histogram = Histogram(cells=3, noise=Laplace(scale=2), relation="replace")
     assert Leaf(histogram).relation is Relation.REPLACE
-    assert Leaf(histogram.map(sum)).relation is Relation.REPLACE
     assert Leaf(Laplace(scale=2)).relation is Relation.ADD_REMOVE
     assert Leaf(Pure(epsilon=1), unit=person("p", relation="replace")).relation is Relation.REPLACE
     assert Leaf(Pure(epsilon=1), unit=row(relation="either")).relation is Relation.EITHER

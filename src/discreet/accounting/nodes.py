@@ -46,7 +46,6 @@ from discreet.accounting.leaf_price import (
     UNPROTECTED,
     Source,
     exact_price,
-    innermost_source,
     price_up_to,
 )
 from discreet.doors import Explainable
@@ -445,7 +444,7 @@ def _relation_of(source: object, relation: object, unit: object) -> Relation:
         )
     sayings = [
         None if relation is None else Relation.read(relation),
-        getattr(innermost_source(source), "relation", None),
+        getattr(source, "relation", None),
         None if unit is None else instance(unit, PrivacyUnit, name="unit").relation,
     ]
     said = [saying for saying in sayings if isinstance(saying, Relation)]
@@ -463,7 +462,7 @@ def _distance_added(source: Source, added: object) -> Fraction:
     distance = factor(added, name="added")
     if distance != 1 and (isinstance(source, PrivacyLoss) or _counts_steps(source)):
         raise OutOfRange(
-            f"added is given for a {type(innermost_source(source)).__name__}, and is not 1; leave "
+            f"added is given for a {type(source).__name__}, and is not 1; leave "
             "it out; where one row becomes several, say Group(leaf, distance=...)."
         )
     return distance
@@ -507,13 +506,13 @@ def _common_domain(value: object, relation: Relation) -> bool:
 def _coordinates_of(source: Source, coordinates: object) -> int:
     """Read in how many places inputs may differ."""
     places = whole(coordinates, name="coordinates", low=1, high=_MOST_COORDINATES)
-    if places > 1 and not isinstance(innermost_source(source), Laplace | Gaussian):
+    if places > 1 and not isinstance(source, Laplace | Gaussian):
         raise WrongKind("coordinates are given for a source that has none; leave them out.")
     return places
 
 
 def _counts_steps(source: Source) -> bool:
-    return isinstance(getattr(innermost_source(source), "relation", None), Relation)
+    return isinstance(getattr(source, "relation", None), Relation)
 
 
 def exact_size(name: str = "") -> Leaf:

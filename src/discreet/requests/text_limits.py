@@ -28,7 +28,7 @@ from typing import Final
 from discreet.query.expression_types import columns
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
 from discreet.query.functions import searches
-from discreet.query.node_checks import too_much
+from discreet.query.nodes import too_much
 from discreet.query.relations import (
     Aggregated,
     Distinct,
@@ -39,12 +39,16 @@ from discreet.query.relations import (
     SemiJoin,
     UnionAll,
     descend,
-    expressions_in,
 )
 from discreet.query.types import Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    Leaves,
+    Total,
+)
 
 LONGEST_HELD: Final = 2**14
 """Code points of a text that is held."""
@@ -178,4 +182,4 @@ def _expressions(request: EngineRequest) -> Iterator[Expression]:
             case CellSums(row=row, value=value):
                 yield from (row, value)
     for node in descend(request.relation):
-        yield from expressions_in(node)
+        yield from node.expressions()
