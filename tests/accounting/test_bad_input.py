@@ -119,7 +119,6 @@ def test_names(name):
         (lambda: Leaf(LAPLACE, unit="person"), WrongKind),
         (lambda: Leaf(LAPLACE, unit=person("p"), relation="replace"), WrongKind),
         (lambda: Leaf(HISTOGRAM, relation="replace"), WrongKind),
-        (lambda: Leaf(HISTOGRAM, relation="replace"), WrongKind),
         (lambda: Leaf(SWAPPED, unit=row()), WrongKind),
         (lambda: Leaf(LAPLACE, added=-1), OutOfRange),
         (lambda: Leaf(LAPLACE, added=math.inf), OutOfRange),
