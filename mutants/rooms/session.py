@@ -178,8 +178,8 @@ MUTANTS: Final = (
     Mutant(
         name="a program is carried out for whatever the policy allows",
         file="discreet/session/session.py",
-        old="                check_allowed(known.price, self._policy.limits)\n            for read",
-        new="                str(known.price)\n            for read",
+        old="            check_allowed(known.price, self._policy.limits)\n        for read",
+        new="            str(known.price)\n        for read",
         why="The limit for one question is the owner's, and programs are questions.",
         caught_by=("tests/synthetic/test_programs.py::test_the_policy_limits_the_price",),
     ),

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from functools import reduce
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final, final
 
 from sqlglot import exp
 
-from discreet.engines.dialect import Dialect, Node, Value, column, number, sql
+from discreet.engines.dialect import Dialect, Node, Value, column, in_pairs, number, sql
 from discreet.engines.ranges import clamp_of, kind_of, lies_inside, range_of, shared
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
@@ -220,7 +219,7 @@ class Expressions:
             return sql(f"CASE WHEN :x {sign} :y THEN :x WHEN :x IS NOT NULL THEN :y END", x=x, y=y)
 
         nodes = [self._dialect.closed(value) for value in values]
-        node = reduce(lambda x, y: self._dialect.once([x, y], body), nodes)
+        node = in_pairs(lambda x, y: self._dialect.once([x, y], body), nodes)
         return Value(node, values[0].kind)
 
     def _range_bucket(self, value: Value, *edges: Value) -> Value:
@@ -255,8 +254,8 @@ class Expressions:
         return Value(sql(f":x {sign} :y", x=ends[0], y=ends[1]), Type.BOOLEAN)
 
     def _joined(self, word: str, *values: Value) -> Value:
-        nodes = map(self._dialect.closed, values)
-        return Value(reduce(lambda x, y: sql(f":x {word} :y", x=x, y=y), nodes), Type.BOOLEAN)
+        nodes = [self._dialect.closed(value) for value in values]
+        return Value(in_pairs(lambda x, y: sql(f":x {word} :y", x=x, y=y), nodes), Type.BOOLEAN)
 
     def _after(self, template: str, value: Value) -> Value:
         return Value(sql(template, x=self._dialect.closed(value)), Type.BOOLEAN)
@@ -313,9 +312,9 @@ class Expressions:
             sizes = [self._dialect.op("bytes", x=part) for part in parts]
             return sql(
                 "CASE WHEN :size <= :most THEN :made END",
-                size=reduce(lambda x, y: sql(":x + :y", x=x, y=y), sizes),
+                size=in_pairs(lambda x, y: sql(":x + :y", x=x, y=y), sizes),
                 most=LONGEST_TEXT,
-                made=reduce(lambda x, y: self._dialect.op("CONCAT", x=x, y=y), parts),
+                made=in_pairs(lambda x, y: self._dialect.op("CONCAT", x=x, y=y), parts),
             )
 
         return Value(self._dialect.once([value.node for value in values], body), Type.TEXT)

@@ -379,6 +379,19 @@ def walk(expression: Expression) -> Iterator[Expression]:
         waiting.extend(reversed(node.children()))
 
 
+def conjuncts(predicate: Expression | None) -> Iterator[Expression]:
+    """Yield conditions that all hold where the predicate does.
+
+    >>> [part.name for part in conjuncts(Call("AND", (Column("a"), Column("b"))))]
+    ['a', 'b']
+    """
+    if isinstance(predicate, Call) and predicate.function == "AND":
+        for part in predicate.arguments:
+            yield from conjuncts(part)
+    elif predicate is not None:
+        yield predicate
+
+
 def transformed(
     expression: Expression, change: Callable[[Expression], Expression | None]
 ) -> Expression:

@@ -30,12 +30,11 @@ from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import BadPolicy, LedgerError, NotPerUnit, UnsupportedSQL, WrongKind
 from discreet.plan.binding.bound_question import BoundQuestion, bind_question
-from discreet.plan.binding.joins import conjuncts
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.steps import plan as plan_question
 from discreet.query.expression_types import columns
-from discreet.query.expressions import Call, Column
+from discreet.query.expressions import Call, Column, conjuncts
 from discreet.query.question import Question
 from discreet.query.relations import Join, Relation, Scan, descend, folded
 from discreet.query.types import Type

@@ -10,6 +10,7 @@ Nothing that a session shows, raises or logs holds a value of a private table.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,7 +24,7 @@ from discreet.accounting import Left
 from discreet.accounting.currencies import BasicCurrency
 from discreet.doors import Labeled
 from discreet.engines.engine import Engine
-from discreet.errors import LedgerError, UnknownName, WrongKind
+from discreet.errors import EngineStopped, LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
 from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
@@ -36,7 +37,6 @@ from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session.answer_pipeline import AnswerPipeline, Payable, two_stages
 from discreet.session.display import as_html, as_line
-from discreet.session.fork_guard import ForkGuard
 from discreet.session.inquiry import (
     AskOptions,
     Inquiry,
@@ -87,7 +87,6 @@ class Session(Labeled):
         "_binder",
         "_dialect",
         "_engine",
-        "_guard",
         "_keeps",
         "_ledger",
         "_lock",
@@ -95,6 +94,7 @@ class Session(Labeled):
         "_planning",
         "_plans",
         "_policy",
+        "_process",
         "_schema",
         "_shares",
         "_unit",
@@ -143,8 +143,18 @@ class Session(Labeled):
         self._binder = ProgramBinder(
             bind=self._planning.bind, schema=schema, policy=policy, unit=unit
         )
-        self._guard = ForkGuard()
+        self._process = os.getpid()
         self._lock = threading.Lock()
+
+    def _check_process(self) -> None:
+        """Refuse a process that was forked from the one that opened the tables."""
+        if self._process != os.getpid():
+            raise EngineStopped(
+                what="the tables were opened before this process was forked from another.",
+                why="locks that another thread of the parent held then are closed for ever here; "
+                "nothing was charged.",
+                do="open the tables again in this process.",
+            )
 
     # --- asking -------------------------------------------------------------------------------
 
@@ -170,17 +180,17 @@ class Session(Labeled):
                 - params: the values of parameters: a list for ``?`` and ``$1``, or a dict for
                   ``:name`` and ``@name``.
         """
-        with self._guard:
-            if price.pop("share_cut", None) is not None:
-                raise share_refused("planned")
-            plan = self._plan(question, price)
-            expected = expect(plan, self._schema)
-            return replace(
-                plan,
-                budget_preview=self._preview(plan),
-                expected=expected,
-                print_statements=getattr(self._engine, "sql", None),
-            )
+        self._check_process()
+        if price.pop("share_cut", None) is not None:
+            raise share_refused("planned")
+        plan = self._plan(question, price)
+        expected = expect(plan, self._schema)
+        return replace(
+            plan,
+            budget_preview=self._preview(plan),
+            expected=expected,
+            print_statements=getattr(self._engine, "sql", None),
+        )
 
     def ask(
         self, question: QuestionLike, *, confirm: bool = False, **price: Unpack[AskOptions]
@@ -200,20 +210,20 @@ class Session(Labeled):
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
                   rows that limits leave out, and shows it with the answer.
         """
-        with self._guard:
-            wanted = price.pop("share_cut", None)
-            check_share(wanted)
-            if wanted is None:
-                plan = self._plan(question, price, confirm=confirm is True)
-                if confirm is not True:
-                    self._refuse_unreadable(plan)
-                return self._answer(plan, confirm=confirm)
-            purchases = self._purchases()
-            beside = partial(purchases.share_later, wanted=wanted)
-            plan = self._plan(question, price, confirm=confirm is True, beside=beside)
+        self._check_process()
+        wanted = price.pop("share_cut", None)
+        check_share(wanted)
+        if wanted is None:
+            plan = self._plan(question, price, confirm=confirm is True)
             if confirm is not True:
                 self._refuse_unreadable(plan)
-            return purchases.with_share(plan, wanted, confirm=confirm)
+            return self._answer(plan, confirm=confirm)
+        purchases = self._purchases()
+        beside = partial(purchases.share_later, wanted=wanted)
+        plan = self._plan(question, price, confirm=confirm is True, beside=beside)
+        if confirm is not True:
+            self._refuse_unreadable(plan)
+        return purchases.with_share(plan, wanted, confirm=confirm)
 
     def remeasure(
         self,
@@ -233,30 +243,30 @@ class Session(Labeled):
             confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it.
         """
-        with self._guard:
-            if price.pop("share_cut", None) is not None:
-                raise share_refused("remeasured")
-            if price.pop("limits", None) is not None:
-                raise WrongKind(
-                    what="limits are given for an answer that is remeasured.",
-                    why="draws under other limits say nothing about each other.",
-                    do="ask the question anew with these limits.",
-                )
-            before = (
-                answered
-                if isinstance(answered, Release)
-                else self._first(answered, price, confirm=confirm)
+        self._check_process()
+        if price.pop("share_cut", None) is not None:
+            raise share_refused("remeasured")
+        if price.pop("limits", None) is not None:
+            raise WrongKind(
+                what="limits are given for an answer that is remeasured.",
+                why="draws under other limits say nothing about each other.",
+                do="ask the question anew with these limits.",
             )
-            price.pop("dialect", None)
-            price.pop("params", None)
-            past = before.plan
-            plan = self._planned(past.question, price, past.found)
-            pipeline = self._open_pipeline()
-            draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
-            recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
-            sources = None if recorded else pipeline.sources(plan)
-            check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
-            after = self._answer(plan, draw, confirm=confirm)
+        before = (
+            answered
+            if isinstance(answered, Release)
+            else self._first(answered, price, confirm=confirm)
+        )
+        price.pop("dialect", None)
+        price.pop("params", None)
+        past = before.plan
+        plan = self._planned(past.question, price, past.found)
+        pipeline = self._open_pipeline()
+        draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
+        recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
+        sources = None if recorded else pipeline.sources(plan)
+        check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
+        after = self._answer(plan, draw, confirm=confirm)
         both: Release = combination().combine(before, after)
         return self._with_receipt(both, after.receipt, replayed=after.replayed)
 
@@ -264,9 +274,9 @@ class Session(Labeled):
 
     def program_rows(self, question: Question) -> ProgramRows:
         """Bind the rows that a program of a workshop may read; nothing private is read."""
-        with self._guard:
-            self._open_pipeline()
-            return self._program_rows(question)
+        self._check_process()
+        self._open_pipeline()
+        return self._program_rows(question)
 
     def preview(self, program: Program) -> BudgetPreview | None:
         """Say what a program would leave of the budget; None where there is no ledger."""
@@ -274,8 +284,8 @@ class Session(Labeled):
 
     def sources(self, program: Program) -> tuple[tuple[str, str], ...]:
         """Return the states in which the tables of a program were opened."""
-        with self._guard:
-            return self._open_pipeline().sources(program)
+        self._check_process()
+        return self._open_pipeline().sources(program)
 
     def perform(self, program: Program, *, confirm: bool = False) -> StoredAnswer:
         """Carry out a program: charge, read, draw, record; again, it gives the same for free.
@@ -284,14 +294,14 @@ class Session(Labeled):
             program: what a workshop has planned for this session, such as a synthetic table.
             confirm: whether an epsilon above 10 is meant, as in ``ask``.
         """
-        with self._guard:
-            pipeline = self._open_pipeline(confirm=confirm)
-            known = check_program(program, self._program_rows, self._unit)
-            if not self.test_mode:
-                check_allowed(known.price, self._policy.limits)
-            for read in known.reads:
-                self._engine.check(read)
-            return pipeline.perform(known)
+        self._check_process()
+        pipeline = self._open_pipeline(confirm=confirm)
+        known = check_program(program, self._program_rows, self._unit)
+        if not self.test_mode:
+            check_allowed(known.price, self._policy.limits)
+        for read in known.reads:
+            self._engine.check(read)
+        return pipeline.perform(known)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
@@ -385,7 +395,7 @@ class Session(Labeled):
         with self._lock:
             pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
-            if not self._guard.broken and not self._shares:
+            if self._process == os.getpid() and not self._shares:
                 self._engine.close()
             if isinstance(self._ledger, Ledger) and not self._keeps:
                 self._ledger.close()

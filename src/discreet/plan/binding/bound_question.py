@@ -39,7 +39,7 @@ from typing import Any, Final, Self, final
 from discreet.errors import NotPerUnit, UnsupportedSQL
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
-from discreet.plan.binding.joins import conjuncts, equalities
+from discreet.plan.binding.joins import equalities
 from discreet.plan.binding.names import BoundRelation, checked, condition
 from discreet.plan.binding.public_keys import GroupKey, fine_keys, is_whole, public_values
 from discreet.plan.binding.scope import enforce_scope
@@ -55,6 +55,7 @@ from discreet.query.expressions import (
     Grouped,
     InnerQuery,
     Literal,
+    conjuncts,
     transformed,
 )
 from discreet.query.functions import PLAIN

@@ -24,10 +24,10 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from discreet.plan.binding.fan_out import FanOut
-from discreet.plan.binding.joins import conjuncts, determined, equalities, join_on, within_units
+from discreet.plan.binding.joins import determined, equalities, join_on, within_units
 from discreet.plan.binding.names import BoundRelation, FreshNames, condition
 from discreet.plan.binding.value_facts import Facts
-from discreet.query.expressions import Call, Column, Expression, walk
+from discreet.query.expressions import Call, Column, Expression, conjuncts, walk
 from discreet.query.relations import Join, Relation
 from discreet.query.source_text import Span
 

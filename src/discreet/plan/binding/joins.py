@@ -33,7 +33,7 @@ as floats.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -49,7 +49,7 @@ from discreet.plan.binding.names import (
     not_per_unit,
 )
 from discreet.plan.binding.value_facts import Facts, facts_of
-from discreet.query.expressions import Call, Column, Expression, walk
+from discreet.query.expressions import Call, Column, Expression, conjuncts, walk
 from discreet.query.relations import Distinct, Join, Project, folded
 from discreet.requests.table_schema import Link
 
@@ -316,19 +316,6 @@ def linked(child: BoundRelation, parent: BoundRelation, link: Link) -> BoundRela
         scope=child.scope & parent.scope,
         fan_out=child.fan_out,
     )
-
-
-def conjuncts(predicate: Expression | None) -> Iterator[Expression]:
-    """Yield conditions that all hold where the predicate does.
-
-    >>> [part.name for part in conjuncts(Call("AND", (Column("a"), Column("b"))))]
-    ['a', 'b']
-    """
-    if isinstance(predicate, Call) and predicate.function == "AND":
-        for part in predicate.arguments:
-            yield from conjuncts(part)
-    elif predicate is not None:
-        yield predicate
 
 
 def equalities(predicate: Expression | None) -> set[frozenset[str]]:

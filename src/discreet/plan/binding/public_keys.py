@@ -23,10 +23,9 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.plan.binding.joins import conjuncts
 from discreet.plan.binding.value_facts import DATE_PARTS, Facts, as_keys, facts_of
 from discreet.query.expression_types import ColumnTypes, typed
-from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
+from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, conjuncts
 from discreet.query.functions import DATE_FUNCTIONS, TEXT_CASTS, TEXT_FUNCTIONS, TIME_PARTS
 from discreet.query.types import LARGEST, SMALLEST, Type
 from discreet.requests.engine_request import KeyColumn, KeyValue
