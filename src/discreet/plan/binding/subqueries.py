@@ -139,13 +139,15 @@ def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limi
     both = [part for part in parts if part not in here and part not in there]
     if there:
         right = replace(right, relation=Filter(right.relation, _every(there), span=node.span))
-    rows, outputs = left.relation, ()
+    rows: Relation = left.relation
+    own: tuple[tuple[str, Expression], ...] = ()
     if here and not node.anti:
         rows = Filter(rows, _every(here), span=node.span)
     elif not all(map(_is_plain, here)):
         own = tuple((field.column, Column(field.column)) for field in left.fields)
-        rows, outputs = Project(rows, (*own, (fresh("condition"), _every(here)))), own
-        both.append(Column(rows.outputs[-1][0]))
+        name = fresh("condition")
+        rows = Project(rows, (*own, (name, _every(here))))
+        both.append(Column(name))
     else:
         both += here
     most = 1
@@ -154,8 +156,8 @@ def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limi
         compared = determined(left.facts, right.facts, equalities(_all(both)))
         right, most = limit.public(right, compared, fresh)
     relation: Relation = SemiJoin(rows, right.relation, _all(both), anti=node.anti, span=node.span)
-    if outputs:
-        relation = Project(relation, outputs)
+    if own:
+        relation = Project(relation, own)
     return replace(left, relation=relation, fan_out=max(left.fan_out * most, right.fan_out))
 
 
