@@ -6,6 +6,7 @@ engine is small, others have hardly any rows, and one person has all that a ques
 
 # ruff: noqa: S608 (all text here is ours)
 
+import contextlib
 import time
 from itertools import pairwise
 
@@ -241,7 +242,8 @@ def test_no_text_of_one_row_takes_half_a_tick():
     slowest = "%a" + "_" * 80 + "b%a"
     for predicate in (
         f"note LIKE '{slowest}'",
-        f"note LIKE '%{'a_' * 450}b%' OR note LIKE '%{'_b' * 450}b%'",
+        f"note LIKE '%{'a_' * 225}b%' OR note LIKE '%{'_b' * 225}b%'",
+        f"note LIKE '%{'a' * 450}b%' OR note LIKE '%{'b' * 450}a%'",
         f"note LIKE '%{'a_%b_%' * 4}' OR note LIKE '%{'a_%_b%' * 4}'",
         f"{'REPLACE(' * 25}note{PAIRS_OF_LETTERS * 25} = 'a'",
     ):
@@ -316,13 +318,15 @@ def test_a_condition_on_one_side_of_a_subquery_is_computed_once_for_a_row(condit
     assert took[1] - took[0] < 0.5
 
 
-def test_a_question_with_very_many_conditions_is_answered():
-    """Engines refuse expressions that are nested a thousand deep, and then it is paid for."""
-    many = " OR ".join(f"age = {number}" for number in range(1000, 2500))
-    largest = ", ".join(f"age * {number}" for number in range(60))
+def test_a_question_with_very_many_conditions_is_answered_or_not_paid_for():
+    """Engines refuse expressions that are nested a thousand deep, after they were paid for."""
     with opened(1, present=True) as session:
-        for condition in (many, f"GREATEST({largest}) > 0"):
-            session.ask(f"SELECT COUNT(*) AS n FROM visits WHERE {condition}", epsilon=1)
+        for count in (1000, 1001):
+            many = " OR ".join(f"age = {number}" for number in range(1000, 1000 + count))
+            with contextlib.nullcontext() if count == 1000 else pytest.raises(UnsupportedSQL):
+                session.ask(f"SELECT COUNT(*) AS n FROM visits WHERE {many}", epsilon=1)
+        largest = ", ".join(f"age * {number}" for number in range(60))
+        session.ask(f"SELECT COUNT(*) AS n FROM visits WHERE GREATEST({largest}) > 0", epsilon=1)
 
 
 def test_a_question_that_makes_too_many_texts_is_refused():

@@ -285,7 +285,12 @@ class Expressions:
 
         return Value(self._dialect.once([value.node], checked), kind)
 
-    def _translated(self, start: str, to: str, value: Value) -> Value:
+    def _cased(self, name: str, value: Value) -> Value:
+        """Change A-Z or a-z alone."""
+        pair = ascii_uppercase, ascii_lowercase
+        start, to = pair if name == "LOWER" else pair[::-1]
+        if self._dialect.has(name):
+            return self._short(value, lambda x: self._dialect.op(name, x=x))
         return self._short(value, lambda x: self._dialect.op("translate", x=x, y=start, z=to))
 
     def _length(self, value: Value) -> Value:
@@ -460,8 +465,8 @@ _PRINTERS: Final[dict[str, Callable[..., Value]]] = {
     "LEAST": _with(_E._extreme, "<="),
     "GREATEST": _with(_E._extreme, ">="),
     "RANGE_BUCKET": _E._range_bucket,
-    "LOWER": _with(_E._translated, ascii_uppercase, ascii_lowercase),
-    "UPPER": _with(_E._translated, ascii_lowercase, ascii_uppercase),
+    "LOWER": _with(_E._cased, "LOWER"),
+    "UPPER": _with(_E._cased, "UPPER"),
     "LENGTH": _E._length,
     "SUBSTR": _E._substr,
     "CONCAT": _E._concat,
