@@ -40,7 +40,7 @@ from discreet.query.expressions import (
     walk,
 )
 from discreet.query.functions import searches
-from discreet.query.node_checks import too_much
+from discreet.query.nodes import too_much
 from discreet.query.relations import (
     Aggregated,
     Distinct,
@@ -51,7 +51,6 @@ from discreet.query.relations import (
     SemiJoin,
     UnionAll,
     descend,
-    expressions_in,
 )
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums
@@ -200,7 +199,7 @@ def _expressions(request: EngineRequest) -> Iterator[_Node]:
             for part in conjuncts(node.on):
                 yield part, below, _PAIRS if is_of_pairs(part, left, right) else 1
         else:
-            yield from ((value, below, 1) for value in expressions_in(node))
+            yield from ((value, below, 1) for value in node.expressions())
 
 
 def is_of_pairs(part: Expression, left: Collection[str], right: Collection[str]) -> bool:
