@@ -187,9 +187,8 @@ class GaussianPair(Pair):
         """Half the square of mu is the mean loss."""
         return self.mu_squared > LARGEST_LOSS
 
-    def closed_form(self, count: int) -> ProfileCurve:
-        square = self.mu_squared * count
-        return lambda eps: gaussian_delta(square, eps)
+    def closed_form(self) -> ProfileCurve:
+        return lambda eps: gaussian_delta(self.mu_squared, eps)
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         value, error = gaussian_deltas(float(self.mu_squared), eps)

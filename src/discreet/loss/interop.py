@@ -46,7 +46,7 @@ import numpy as np
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.loss.composition import Composition
-from discreet.loss.curved_pair import LossEnds, TableShape, curved_composition
+from discreet.loss.curved_pair import CurvedPair, LossEnds
 from discreet.loss.notions import GaussianDP, Laplace, Pure, ZeroConcentrated
 from discreet.loss.parameters import checked_count
 from discreet.loss.polygon import HalfProfile, above_knots, knots
@@ -68,15 +68,15 @@ Side = tuple[float, Sequence[int], Sequence[object], object]
 
 @final
 @dataclass(frozen=True, slots=True)
-class ImportedShape(TableShape):
-    """Corners (eps, h) of two profiles, from eps = 0 on; each eps is a multiple of a grain."""
+class ImportedPair(CurvedPair):
+    """Corners (eps, h) of two profiles, from eps = 0 on; each eps is a multiple of a spacing."""
 
     forward: Nodes
     backward: Nodes
-    grain: Fraction | None
+    spacing: Fraction | None
 
-    def reverse(self) -> ImportedShape:
-        return ImportedShape(self.backward, self.forward, self.grain)
+    def reverse(self) -> ImportedPair:
+        return ImportedPair(self.backward, self.forward, self.spacing)
 
     def half_profile(self) -> HalfProfile:
         x, value = np.array(self.forward).T
@@ -84,9 +84,9 @@ class ImportedShape(TableShape):
 
     def ends(self) -> LossEnds:
         last, left = self.forward[-1]
-        return LossEnds(Bracket(left, left), last * (1 - NODE_MARGIN), last, self.grain)
+        return LossEnds(Bracket(left, left), last * (1 - NODE_MARGIN), last, self.spacing)
 
-    def cumulant(self, t: float) -> float:  # noqa: ARG002
+    def moment(self, t: float) -> float:  # noqa: ARG002
         return math.inf
 
     def growth(self) -> MomentGrowth | None:
@@ -121,8 +121,8 @@ def from_pld(distribution: object) -> Profile:
             "pessimistic_estimate and remove: lower_loss, probs and infinity_mass."
         ) from None
     steps = {step for step, *_ in sides}
-    shape = ImportedShape(forward, backward, Fraction(steps.pop()) if len(steps) == 1 else None)
-    return Profile(remove=(curved_composition(shape),), add=(curved_composition(shape.reverse()),))
+    shape = ImportedPair(forward, backward, Fraction(steps.pop()) if len(steps) == 1 else None)
+    return Profile(remove=(Composition.of(shape),), add=(Composition.of(shape.reverse()),))
 
 
 def _plain(data: Any) -> list[Side]:

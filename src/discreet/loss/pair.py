@@ -130,9 +130,13 @@ class Pair(ABC):
         """Give a pair, symmetric and no larger than either bound, for ends from below."""
         raise NotImplementedError
 
-    @abstractmethod
     def cumulant(self, t: float) -> float:
         """Bound ln E_P[e**(tL); L < inf] from above for t > 0."""
+        transform = self.transform_of([(self, 1)])
+        if transform is None:
+            return math.inf
+        value, error = transform.real(np.array([t]))
+        return float(value[0] + 2 * error[0])
 
     @abstractmethod
     def group(self, k: int) -> Pair | None:
@@ -177,13 +181,15 @@ class Pair(ABC):
         """Return True if losses beyond ``LARGEST_LOSS`` are likely: they count as infinite."""
         return False
 
-    def closed_form(self, count: int) -> ProfileCurve | None:  # noqa: ARG002
-        """Give the closed form of the count-fold product, where there is one."""
-        return None
+    def closed_form(self) -> ProfileCurve | None:
+        """Give the finite part at one eps >= 0 as a function; None if it takes an engine."""
+        return None if type(self).finite_parts is Pair.finite_parts else self._at_one_point
 
-    def ratios(self) -> dict[Fraction, Fraction] | None:
-        """Give the mass under P of each finite ratio P/Q; None where they are not finitely many."""
-        return None
+    def _at_one_point(self, eps: float) -> Bracket:
+        ends = self.finite_parts(np.array([eps]))
+        if ends is None:
+            return Bracket(0.0, 1.0)
+        return Bracket.within(float(ends[0][0]), float(ends[1][0]), ceil=1.0)
 
     def atoms(self) -> Atoms | None:
         """List all finite losses; None where they are too many."""
@@ -211,20 +217,6 @@ class Pair(ABC):
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
         """Gather pairs of this family, with counts, for the contour; None if it cannot."""
         return None
-
-    def _at_one_point(self, eps: float) -> Bracket:
-        """Bound the finite part at one eps as at many."""
-        ends = self.finite_parts(np.array([eps]))
-        if ends is None:
-            return Bracket(0.0, 1.0)
-        return Bracket.within(float(ends[0][0]), float(ends[1][0]), ceil=1.0)
-
-    def _from_atoms(self, eps: float) -> Bracket:
-        """Sum over the atoms; nothing is left beyond the largest, not even rounding."""
-        atoms = self.atoms()
-        if eps >= self.largest():
-            return _NEVER
-        return Bracket(0.0, 1.0) if atoms is None else atoms.profile(eps)
 
     def _without_infinity(self, whole: Bracket) -> Bracket:
         """Take the mass of infinite losses off a profile."""

@@ -72,7 +72,6 @@ from discreet.loss.amplification import (
 )
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import (
-    ProfileTable,
     as_one_pair,
     beyond_table,
     table_of_composition,
@@ -89,7 +88,7 @@ from discreet.loss.pair import (
     ProfileCurve,
     Transform,
 )
-from discreet.loss.polygon import above_knots, below_knots, knots
+from discreet.loss.polygon import ProfileTable, above_knots, below_knots, knots
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rho import MomentGrowth, growth
 from discreet.loss.rounding import LOG_MARGIN, TINIEST, UNIT, Bracket, reduced
@@ -620,16 +619,13 @@ class SampledPair(Pair):
         return removed_loss(self.rate, inner, up=False) if inner > 0 else inner
 
     def growth(self) -> MomentGrowth | None:
-        largest = self.largest()
-        if math.isfinite(largest):
-            return MomentGrowth(linear=largest)
         inner = self.inner if self.direction is Direction.REMOVE else self.inner.reverse()
         return growth(inner)
 
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        """Map the inner profile, for one run; a list is quicker where that has no closed form."""
+    def closed_form(self) -> ProfileCurve | None:
+        """Map the inner profile; a list is quicker where that has no closed form."""
         simple = self.inner.largest() <= _FAR and self.inner.has_closed_form
-        if count > 1 or (not simple and self.atoms() is not None):
+        if not simple and self.atoms() is not None:
             return None
         return lambda eps: self._without_infinity(self.profile(eps))
 

@@ -37,7 +37,6 @@ are interleaved (Vadhan and Zhang 2023; the pairs' answers can be drawn up front
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,15 +47,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import float_down, float_up
-from discreet.loss.moments import RenyiCurve, log_constant, moment_deltas
-from discreet.loss.pair import LARGEST_PLACE, Floats, PrivacyLossDistribution
+from discreet.loss.moments import MomentBound, RenyiCurve, moment_deltas
+from discreet.loss.pair import Floats, PrivacyLossDistribution
 from discreet.loss.rounding import (
     CHORD_MARGIN,
     CUT_MARGIN,
-    MOMENT_MARGIN,
     NODE_MARGIN,
     TINIEST,
     UNIT,
+    Bracket,
 )
 
 
@@ -354,80 +353,225 @@ def _convex(value: Floats, h: float) -> NDArray[np.intp]:
     return kept
 
 
-def below_polygon(
-    polygon: Polygon, finite: float, step: Fraction
-) -> PrivacyLossDistribution | None:
-    """Put a convex polygon, which falls to zero, on a lattice from below.
-
-    The polygon is the largest of its lines, one for each cell, of zero, and of finite - a, where
-    ``finite`` is at most its value at a = 0.  Move each corner to the nearest lattice point, down
-    to the lower of the two lines that meet there: then both ends of each new edge are below one
-    line of the polygon.  The last corner moves to the left, and no other one to the same place.
-    """
-    h = float(step)
-    x, value = polygon.x, polygon.value
-    if len(x) == 1 or not value[0] > 0:
-        return None
-    place = np.rint(x / h)
-    if not float(np.abs(place).max()) <= LARGEST_PLACE:
-        return None
-    place[-1] = math.floor(float(x[-1]) / h)
-    place[:-1] = np.minimum(place[:-1], place[-1] - 1)
-    before, after = _lines(polygon, place * h)
-    before[0] = finite - math.exp(place[0] * h)
-    bound = np.minimum(before, after)
-    bound, bound[-1] = bound - 64 * UNIT * np.abs(bound), 0.0
-    order = np.lexsort((bound, place))
-    place, bound = place[order], bound[order]
-    first = np.append(True, np.diff(place) > 0)
-    place, bound = _ended(place[first], bound[first], h)
-    if len(place) < 2:
-        return None
-    kept = Polygon.hull(place * h, bound)
-    where = np.rint(kept.x / h).astype(np.int64)
-    a = np.exp(kept.x)
-    slopes = np.minimum.accumulate(np.minimum(np.append(1.0, kept.slopes() * (1 - 32 * UNIT)), 1.0))
-    mass = np.zeros(int(where[-1] - where[0]) + 1)
-    mass[where - where[0]] = a * (slopes - np.append(slopes[1:], 0.0))
-    relative, drift = _errors(kept.x)
-    return PrivacyLossDistribution(int(where[0]), mass * (1 - relative), 0.0, drift)
-
-
-def _lines(polygon: Polygon, places: Floats) -> tuple[Floats, Floats]:
-    """Follow the lines of the cells before and after each node to a point near it."""
-    x, value = polygon.x, polygon.value
-    falls = polygon.slopes() * np.exp(x[:-1])  # in units of the left end of each cell
-    before, after = np.append(0.0, falls * np.exp(np.diff(x))), np.append(falls, 0.0)
-    along = np.expm1(places - x)
-    return value - before * along, value - after * along
-
-
-def _ended(place: Floats, bound: Floats, h: float) -> tuple[Floats, Floats]:
-    """Let an edge that falls below zero end on the lattice before it does."""
-    under = np.flatnonzero(bound < 0)
-    if not len(under):
-        return place, bound
-    last = int(under[0])
-    while last:
-        left, right = bound[last - 1], min(bound[last], 0.0)
-        width = math.expm1((place[last] - place[last - 1]) * h)
-        zero = math.floor(place[last - 1] + math.log1p(width * left / (left - right)) / h)
-        if left > 0 and zero > place[last - 1]:
-            return np.append(place[:last], zero), np.append(bound[:last], 0.0)
-        last -= 1
-        bound = np.append(bound[:last], min(bound[last], 0.0))
-    return place[:0], bound[:0]
-
-
 def _errors(x: Floats) -> tuple[float, float]:
     size = float(np.abs(x[[0, -1]]).max())
     return UNIT * (96 + 16 * size), 8 * UNIT * size
 
 
+_SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
+
+
+_MOST_POINTS: Final = 1 << 20  # of a lattice
+
+_SHIFT: Final = 2e-12  # a move to the right is kept as drift (section 12, products)
+_NOWHERE: Final = -700.0  # where a = e**eps is next to zero, and a profile is 1
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ProfileTable:
+    """Polygons above h_PQ (``forward``) and h_QP (``backward``), and polygons below them."""
+
+    forward: Polygon
+    backward: Polygon
+    floor_forward: Polygon
+    floor_backward: Polygon
+    atoms: tuple[Floats, Floats]  # of the upper polygons: logarithms of masses under P, and losses
+
+    @classmethod
+    def of(cls, forward: HalfProfile, backward: HalfProfile) -> ProfileTable:
+        """Draw both sides, and cut the upper corner at 1 off, if there is one."""
+        right, left = _bridged(forward.ceiling(), backward.ceiling())
+        atoms = _atoms(right, left)
+        if forward.upper_only:
+            low = right.scaled(1 - 4 * CHORD_MARGIN), left.scaled(1 - 4 * CHORD_MARGIN)
+        else:
+            low = forward.floor(backward), backward.floor(forward)
+        return cls(right, left, *low, atoms)
+
+    def reverse(self) -> ProfileTable:
+        mass, losses = self.atoms
+        return ProfileTable(
+            self.backward,
+            self.forward,
+            self.floor_backward,
+            self.floor_forward,
+            (mass - losses, -losses),
+        )
+
+    def sampled(self, rate: Fraction) -> ProfileTable:
+        """Map the table of (P, Q) to that of ((1-q)Q + qP, Q), for 0 < q < 1.
+
+        By key ``poisson-sampling`` the ratio a becomes 1 - q + qa and h becomes qh, so lines stay
+        lines; reversed, the ratio b becomes b / (q + (1-q)b) and r becomes q r / (q + (1-q)b), and
+        nothing is left at 1/(1-q).
+        """
+        right = _removed(self.forward, rate, up=True), _added(self.backward, rate, up=True)
+        left = (
+            _removed(self.floor_forward, rate, up=False),
+            _added(self.floor_backward, rate, up=False),
+        )
+        return ProfileTable(*right, *left, _atoms(*right))
+
+    def upper(self, eps: Floats) -> Floats:
+        right, left = self.forward.at(np.maximum(eps, 0.0)), self.backward.at(-eps)
+        value = np.where(eps >= 0, right, _mirrored(eps, left))
+        return np.minimum(value * (1 + CHORD_MARGIN), 1.0)
+
+    def lower(self, eps: Floats) -> Floats:
+        """Bound h_PQ(e**eps) from below, by a convex function of e**eps on each side of 1."""
+        right, left = self.floor_forward.at(np.maximum(eps, 0.0)), self.floor_backward.at(-eps)
+        return np.asarray(np.where(eps >= 0, right, _mirrored(eps, left)) * (1 - CHORD_MARGIN))
+
+    def finite_parts(self, eps: Floats, infinite: Bracket) -> tuple[Floats, Floats]:
+        """Bound h_PQ(e**eps) without the mass of infinite losses, from both sides."""
+        low = self.lower(eps) * (1 - UNIT) - infinite.high * (1 + UNIT)
+        high = self.upper(eps) * (1 + UNIT) - infinite.low * (1 - UNIT)
+        return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
+    def cumulant(self, t: float, infinite: float) -> tuple[float, float]:
+        """Bound ln E_P[e**(tL); L < inf] as far as the table goes, and give its last finite loss.
+
+        With D = h - infinite, the moment is t (t+1) times the integral of a**(t-1) D(a).  Chords
+        are the profile of atoms; what they leave at the last node counts up to that node.
+        """
+        mass, losses = self.atoms
+        last = float(self.forward.x[-1])
+        over = max(float(self.forward.value[-1]) - infinite, 0.0)
+        rest = math.log(over * (t + 1)) + t * last if over else -math.inf
+        terms = mass + t * losses
+        top = max(float(terms.max()), rest)
+        total = top + math.log(float(np.exp(terms - top).sum()) + math.exp(rest - top))
+        reach = t * float(np.abs(losses).max())
+        return total + UNIT * (len(terms) + 64 + 32 * (abs(top) + reach)), last
+
+    def above(self, step: Fraction, infinite: Bracket) -> PrivacyLossDistribution | None:
+        """Connect the dots of the upper polygon on a lattice."""
+        start, x = self._knots(step)
+        if not len(x):
+            return None
+        known = infinite.low * (1 - UNIT)
+        upper = np.maximum(self.upper(x) - known, 0.0)
+        law = above_knots(start, x, upper * (1 + UNIT), step, total=1.0 - known)
+        return PrivacyLossDistribution(
+            law.start, law.mass, (law.infinite + infinite.high) * (1 + UNIT), law.drift
+        )
+
+    def below(self, step: Fraction, infinite: Bracket) -> PrivacyLossDistribution | None:
+        """Connect the dots of the lower polygons, lowered where they bend between points."""
+        start, x = self._knots(step)
+        if not len(x):
+            return None
+        right, left = self.floor_forward, self.floor_backward
+        places = np.concatenate([[_NOWHERE], -left.x[:0:-1], right.x])
+        values = np.concatenate([[1.0], _mirrored(places[1 : len(left.x)], left.value[:0:-1])])
+        hull = Polygon.hull(places, np.append(values, right.value))
+        whole = hull.at(x - _SHIFT)  # so that a corner at a point is not rounded to before it
+        wrong = 2 * CHORD_MARGIN * whole
+        value = whole * (1 - CHORD_MARGIN) - infinite.high * (1 + CHORD_MARGIN)
+        value = np.maximum(value - max(float(value[-1]), 0.0), 0.0)
+        ends = np.maximum(value - wrong, 0.0), value + wrong
+        law = below_knots(start, x, ends, (1 - infinite.high) * (1 - CHORD_MARGIN), step)
+        return PrivacyLossDistribution(law.start, law.mass, infinite.low, law.drift + 1.01 * _SHIFT)
+
+    def _knots(self, step: Fraction) -> tuple[int, Floats]:
+        left = self.backward
+        deep = np.flatnonzero(left.value - left.value[-1] > _SHALLOW)
+        low = float(left.x[min(deep[-1] + 1, len(left.x) - 1)]) if len(deep) else 0.0
+        high = float(self.forward.x[-1])
+        if low + high > _MOST_POINTS * step:
+            return 0, np.zeros(0)
+        return knots(-low, high, step)
+
+
+def _mirrored(eps: Floats, other: Floats) -> Floats:
+    """Return 1 - a + a h(1/a) at a = e**eps <= 1."""
+    under = np.minimum(eps, 0.0)
+    return np.asarray(np.exp(under) * other - np.expm1(under))
+
+
+def _removed(side: Polygon, rate: Fraction, *, up: bool) -> Polygon:
+    """Map a polygon on a >= 1 to 1 + q(a - 1), with values and places rounded up, or down."""
+    sign = 64 * UNIT if up else -64 * UNIT
+    x = np.log1p(float(rate) * np.expm1(side.x)) * (1 + sign)
+    return _distinct(x, side.value * float(rate) * (1 + sign), up=up)
+
+
+def _added(side: Polygon, rate: Fraction, *, up: bool) -> Polygon:
+    """Map a polygon on b >= 1 to b / (q + (1-q)b), with values and places rounded."""
+    q, sign = float(rate), 64 * UNIT if up else -64 * UNIT
+    y = q * np.expm1(-side.x)  # b' = 1 / (1 + y)
+    x = -np.log1p(y) * (1 + sign / (1 + y))
+    value = side.value * q * np.exp(-side.x) / (1 + y) * (1 + sign / (1 - q))
+    end = -math.log1p(-q) * (1 + sign / (1 - q))
+    if up:
+        return _distinct(np.append(x, end), np.append(value, 0.0), up=up)
+    kept = x < end
+    return _distinct(np.append(x[kept], end), np.append(value[kept], 0.0), up=up)
+
+
+def _distinct(x: Floats, value: Floats, *, up: bool) -> Polygon:
+    """Keep rising places: of equal ones the last value from above, or the first."""
+    order = np.argsort(x, kind="stable")
+    x, value = x[order], np.minimum.accumulate(value[order])
+    apart = np.diff(x) > 0
+    kept = np.append(apart, True) if up else np.append(True, apart)
+    if not up:
+        value = np.minimum.reduceat(value, np.flatnonzero(kept))
+        return Polygon.hull(x[kept], value)
+    return Polygon.hull(x[kept], value[kept])
+
+
+def _atoms(right: Polygon, left: Polygon) -> tuple[Floats, Floats]:
+    """Return the atoms of upper polygons: changes of slope are masses, what is left is at 1."""
+    falls, rises = np.append(right.slopes(), 0.0), np.append(left.slopes(), 0.0)
+    rest = max(1 - float(right.value[0] + falls[0] + rises[0]), 0.0) + 8 * UNIT
+    with np.errstate(divide="ignore"):
+        forward = np.log(np.maximum(-np.diff(falls), 0.0)) + right.x[1:]
+        backward = np.log(np.maximum(-np.diff(rises), 0.0))
+    return (
+        np.concatenate([forward, backward, [math.log(rest)]]),
+        np.concatenate([right.x[1:], -left.x[1:], [0.0]]),
+    )
+
+
+def _bridged(right: Polygon, left: Polygon) -> tuple[Polygon, Polygon]:
+    """Draw the line below an upper corner at 1, and give the parts of both sides that are left."""
+    value = min(float(right.value[0]), float(left.value[0]))
+    right = Polygon(right.x, np.minimum(right.value, value))
+    left = Polygon(left.x, np.minimum(left.value, value))
+    if min(len(right.x), len(left.x)) == 1 or not _above(left, 1, right, 0):
+        return right, left
+    i, j = 1, 1  # nodes at which the line across ends, on the right and on the left
+    while True:
+        if i + 1 < len(right.x) and _above(left, j, right, i):
+            i += 1
+        elif j + 1 < len(left.x) and _above(right, i, left, j):
+            j += 1
+        else:
+            break
+    a, b = math.exp(float(right.x[i])), math.exp(-float(left.x[j]))
+    low = b * float(left.value[j]) - math.expm1(-float(left.x[j]))
+    share = (1 - b) / (a - b)
+    value = min(value, (low * (1 - share) + float(right.value[i]) * share) * (1 + CHORD_MARGIN))
+    return _cut(right, i, value), _cut(left, j, value)
+
+
+def _above(other: Polygon, j: int, side: Polygon, i: int) -> bool:
+    """Return True if node i of a side is above the line from node j of the other to node i + 1."""
+    b = math.exp(-float(other.x[j]))
+    low = b * float(other.value[j]) - math.expm1(-float(other.x[j]))  # seen from this side
+    a, c = math.exp(float(side.x[i])), math.exp(float(side.x[i + 1]))
+    share = (a - b) / (c - b)
+    return float(side.value[i]) > low * (1 - share) + float(side.value[i + 1]) * share
+
+
+def _cut(side: Polygon, start: int, value: float) -> Polygon:
+    """Begin at ratio 1 with a value, then go on from a node."""
+    return Polygon(np.append(0.0, side.x[start:]), np.append(value, side.value[start:]))
+
+
 _REACH: Final = 300.0  # of a curve on a lattice: e**-300 is below every delta
-_UNCOUNTED_CONNECT_THE_DOTS: Final = math.log(
-    1e-40
-)  # what is left beyond counts as infinite (section 12)
 
 
 @final
@@ -445,63 +589,22 @@ class RenyiPart:
     def largest(self) -> float:
         return _REACH
 
-    def _lines(self) -> list[tuple[float, float]]:
-        """Orders t in rising order, and upper bounds on K(t) + ln C(t)."""
-        top = 1e4 if self.curve.limit is None else float(self.curve.limit - 1)
-        scale = [top * math.exp(-0.06 * k) for k in range(219, -1, -1)]
-        moments = [(t, self.curve.log_moment(t)) for t in scale]
-        known = [(t, m + log_constant(t)) for t, m in moments if math.isfinite(m)]
-        return [(t, top + MOMENT_MARGIN * (1 + abs(top))) for t, top in known]
-
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        lines = _envelope(self._lines())
-        reach = min(
-            _REACH, max(1.0, 1.1 * min((top - _UNCOUNTED_CONNECT_THE_DOTS) / t for t, top in lines))
-        )
+        """Connect the dots, as far as what is left beyond them counts."""
+        limit = math.inf if self.curve.limit is None else float(self.curve.limit - 1)
+        end = MomentBound(self.curve.log_moment, limit).epsilon(_UNCOUNTED)
+        reach = min(_REACH, max(1.0, end))
         start, x = knots(-reach, reach, step)
-        high = np.exp(_lowest(lines, np.abs(x)))
-        left = np.minimum(x, 0.0)
-        mirrored = -np.expm1(left) + np.exp(left) * high
-        upper = np.minimum(np.where(x >= 0, high, mirrored) * (1 + NODE_MARGIN), 1.0)
-        return above_knots(start, x, upper, step)
+        return above_knots(start, x, self.finite_parts(x)[1], step)
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound what the curve allows at many real eps, by the best order of each."""
-        orders, moments = _known_moments(self.curve)
+        known = zip(self.curve.orders, self.curve.values, strict=True)
+        orders = np.array([float_down(order - 1) for order in self.curve.orders])
+        moments = np.array([float_up((order - 1) * value) for order, value in known])
         high = moment_deltas(float_up(self.curve.rho), orders, moments, np.abs(eps))
-        left = np.minimum(eps, 0.0)
-        mirrored = (-np.expm1(left) + np.exp(left) * high) * (1 + NODE_MARGIN)
+        mirrored = _mirrored(eps, high) * (1 + NODE_MARGIN)
         return np.zeros(len(eps)), np.minimum(np.where(eps >= 0, high, mirrored), 1.0)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (a curve bounds from above only)
         return None
-
-
-@functools.lru_cache(maxsize=64)
-def _known_moments(curve: RenyiCurve) -> tuple[Floats, Floats]:
-    """Return the orders t at which a curve is known, rounded down, and upper bounds on K(t)."""
-    orders = [float_down(order - 1) for order in curve.orders]
-    known = zip(curve.orders, curve.values, strict=True)
-    moments = [float_up((order - 1) * value) for order, value in known]
-    return np.array(orders), np.array(moments)
-
-
-def _envelope(lines: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Keep the lines top - t eps that are lowest somewhere, t rising."""
-    kept: list[tuple[float, float]] = []
-    for t, top in lines:
-        while len(kept) > 1:
-            (s, before), (r, last) = kept[-2], kept[-1]
-            if (last - before) * (t - r) < (top - last) * (r - s):
-                break  # they cross in this order
-            kept.pop()
-        kept.append((t, top))
-    return kept
-
-
-def _lowest(lines: list[tuple[float, float]], eps: Floats) -> Floats:
-    """Bound ln h at eps >= 0 by the line that is lowest there; any line would be sound."""
-    t, top = np.array(lines).T
-    crossings = np.maximum.accumulate(np.diff(top) / np.diff(t))
-    line = np.searchsorted(crossings, eps)
-    return np.asarray(np.minimum(top[line] - t[line] * (1 - NODE_MARGIN) * eps, 0.0))

@@ -84,7 +84,6 @@ from discreet.loss.pair import (
     Floats,
     Pair,
     PrivacyLossDistribution,
-    ProfileCurve,
 )
 from discreet.loss.rounding import TINIEST, UNIT, Bracket
 
@@ -218,9 +217,6 @@ class ResponsePair(Pair):
     def grain(self) -> Fraction | None:
         return self.epsilon
 
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        return self._from_atoms if count == 1 else None
-
     def atoms(self) -> Atoms:
         e, stay = float(self.epsilon), float(1 - self.delta)
         low, high = stay * math.exp(-e) / (1 + math.exp(-e)), stay / (1 + math.exp(-e))
@@ -305,9 +301,6 @@ class LaplacePair(Pair):
     def boundless(self) -> bool:
         """Half of the answers lose epsilon."""
         return self.epsilon > LARGEST_LOSS
-
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        return self._at_one_point if count == 1 else None
 
     def grain(self) -> Fraction | None:
         return self.epsilon
@@ -434,9 +427,6 @@ class DiscreteLaplacePair(Pair):
         """At least half of the answers lose distance / scale."""
         return self.distance > LARGEST_LOSS * self.scale
 
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        return self._from_atoms if count == 1 and self.distance <= _MOST_LOSSES else None
-
     def grain(self) -> Fraction:
         """All losses are multiples of 1/scale, of the parity of the distance."""
         return 1 / self.scale if self.distance % 2 else 2 / self.scale
@@ -472,7 +462,7 @@ _LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
 class BoundedRangePair(Pair):
     """The worst that a loss within an interval of length epsilon allows.
 
-    >>> round(BoundedRangePair(Fraction(1)).closed_form(1)(0.0).high, 6)
+    >>> round(BoundedRangePair(Fraction(1)).closed_form()(0.0).high, 6)
     0.244919
     """
 
@@ -512,9 +502,6 @@ class BoundedRangePair(Pair):
     def boundless(self) -> bool:
         """Most losses are near epsilon."""
         return self.epsilon > LARGEST_LOSS
-
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        return self._at_one_point if count == 1 else None
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         """Evaluate the closed form at many points; below -epsilon it is 1 - e**eps."""
