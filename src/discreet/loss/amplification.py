@@ -87,6 +87,7 @@ from discreet.loss.curved_pair import (
     table_of_composition,
     tabulated,
 )
+from discreet.loss.dots import Floats
 from discreet.loss.envelope import (
     UpperPolygon,
     half_profile_through,
@@ -94,7 +95,6 @@ from discreet.loss.envelope import (
     two_step_bounds,
     upper_envelope,
 )
-from discreet.loss.pair import Floats
 from discreet.loss.parameters import checked_rate
 from discreet.loss.polygon import HalfProfile
 from discreet.loss.rho import MomentGrowth, cumulant, growth, largest_growth, summed_moments

@@ -38,10 +38,11 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up
+from discreet.loss.dots import Floats
 from discreet.loss.finite import Enumeration, beside_curve, enumeration
 from discreet.loss.gaussian import GaussianPair, SmoothedGaussianPair, gaussian_delta
 from discreet.loss.moments import MomentBound, RenyiCurve, largest_epsilon_above, smallest_epsilon
-from discreet.loss.pair import Counted, Floats, Pair, transforms
+from discreet.loss.pair import Counted, Pair, transforms
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rounding import PRODUCT_MARGIN, SUM_MARGIN, TINIEST, UNIT, Bracket
 

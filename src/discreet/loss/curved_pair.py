@@ -28,8 +28,9 @@ from typing import ClassVar, Final, final
 import numpy as np
 
 from discreet.loss.composition import Composition
+from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.moments import log_constant
-from discreet.loss.pair import Floats, Pair, PrivacyLossDistribution, ProfileCurve
+from discreet.loss.pair import Pair, ProfileCurve
 from discreet.loss.polygon import Bounds, HalfProfile, ProfileTable, tabulated_profile
 from discreet.loss.rho import MomentGrowth, cumulant, growth
 from discreet.loss.rounding import LOG_MARGIN, MOMENT_MARGIN, NODE_MARGIN, Bracket

@@ -65,10 +65,11 @@ from discreet.loss.curved_pair import (
     tabulated,
 )
 from discreet.loss.dominance import largest_only
+from discreet.loss.dots import Floats
 from discreet.loss.finite import FinitePair
 from discreet.loss.lattice import common_divisor
 from discreet.loss.moments import group_delta, group_renyi
-from discreet.loss.pair import Floats, Pair
+from discreet.loss.pair import Pair
 from discreet.loss.polygon import HalfProfile, ProfileTable
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rho import MomentGrowth, cumulant, growth, largest_growth, summed_moments

@@ -2,12 +2,6 @@
 
 Trust: kernel.
 
-Theorem (key ``connect-the-dots``).  Splitting an atom of mass p at x in [kh, (k+1)h] into p - b at
-kh and b at (k+1)h, where b = p (1 - e**(kh - x)) / (1 - e**-h), keeps both probabilities
-P and Q of the cell; the profile is unchanged at every multiple of h and otherwise rises
-(Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).  Moving mass up raises a profile, moving it
-down lowers it.
-
 Theorem (key ``few-losses``; condition on the first loss).  Let a product have two independent
 parts, the first with finite losses x_i of masses p_i.  Its finite profile is
 sum_i p_i D(eps - x_i), where D is the finite profile of the second, at real arguments.
@@ -47,14 +41,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
-from discreet.loss.pair import (
-    LARGEST_PLACE,
-    Counted,
-    CumulantLine,
-    Floats,
-    Pair,
-    PrivacyLossDistribution,
-)
+from discreet.loss.dots import Floats, PrivacyLossDistribution
+from discreet.loss.pair import LARGEST_PLACE, Counted, CumulantLine, Pair
 from discreet.loss.rounding import (
     CUT_MARGIN,
     TINIEST,

@@ -48,16 +48,10 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up, whole
+from discreet.loss.dots import Floats
 from discreet.loss.finite import Atoms
 from discreet.loss.moments import RenyiCurve
-from discreet.loss.pair import (
-    LARGEST_LOSS,
-    LARGEST_PLACE,
-    CumulantLine,
-    Floats,
-    Pair,
-    ProfileCurve,
-)
+from discreet.loss.pair import LARGEST_LOSS, LARGEST_PLACE, CumulantLine, Pair, ProfileCurve
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rounding import SPECIAL, TINIEST, UNIT, Bracket, quotient_up
 

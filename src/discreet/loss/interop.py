@@ -47,9 +47,10 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import CurvedPair, LossEnds
+from discreet.loss.dots import above_knots, knots
 from discreet.loss.notions import GaussianDP, Laplace, Pure, ZeroConcentrated
 from discreet.loss.parameters import checked_count
-from discreet.loss.polygon import HalfProfile, above_knots, knots
+from discreet.loss.polygon import HalfProfile
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.profile import Profile
 from discreet.loss.pure_pairs import DiscreteLaplacePair

@@ -39,9 +39,10 @@ from typing import ClassVar, Final, Literal, Protocol, final
 import numpy as np
 
 from discreet.loss.contour import SmoothedContour
+from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
 from discreet.loss.moments import largest_epsilon_above, log_constant, minimizer, smallest_epsilon
-from discreet.loss.pair import Floats, PrivacyLossDistribution, transforms
+from discreet.loss.pair import transforms
 from discreet.loss.pure_pairs import LaplacePair
 from discreet.loss.rounding import (
     CUT_MARGIN,

@@ -72,8 +72,8 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, float_up
+from discreet.loss.dots import Floats
 from discreet.loss.elementary import BITS, exp, log, normal_cdf, normal_quantile_up
-from discreet.loss.pair import Floats
 from discreet.loss.parameters import (
     checked_count,
     checked_delta,

@@ -35,13 +35,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.loss.dots import Floats, PrivacyLossDistribution, above_points, below_points
 from discreet.loss.rounding import UNIT, Bracket
 
 if TYPE_CHECKING:  # for annotations alone: curves and lists know no pair
     from discreet.loss.finite import Atoms
     from discreet.loss.moments import RenyiCurve
 
-Floats = NDArray[np.floating[Any]]
 Complexes = NDArray[np.complexfloating[Any, Any]]
 
 LARGEST_PLACE: Final = 1 << 50
@@ -54,21 +54,9 @@ ProfileCurve = Callable[[float], Bracket]
 """A profile known point by point: its finite part at any eps >= 0."""
 
 _NEVER: Final = Bracket(0.0, 0.0)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PrivacyLossDistribution:
-    """Masses at the losses ``(start + k) * step``, for a step that the caller chose.
-
-    A distribution from above bounds the profile at eps by its own at eps - drift, one from below by
-    its own at eps + drift.  ``infinite`` is the mass at an infinite loss.
-    """
-
-    start: int
-    mass: Floats
-    infinite: float = 0.0
-    drift: float = 0.0
+_UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (section 12)
+_SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
+_FAR: Final = 300.0
 
 
 @final
@@ -186,10 +174,12 @@ class Pair(ABC):
         return None if type(self).finite_parts is Pair.finite_parts else self._at_one_point
 
     def _at_one_point(self, eps: float) -> Bracket:
-        ends = self.finite_parts(np.array([eps]))
-        if ends is None:
-            return Bracket(0.0, 1.0)
-        return Bracket.within(float(ends[0][0]), float(ends[1][0]), ceil=1.0)
+        low, high = self._finite_parts(np.array([eps]))
+        return Bracket.within(float(low[0]), float(high[0]), ceil=1.0)
+
+    def _finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
+        known = self.finite_parts(eps)
+        return (np.zeros(len(eps)), np.ones(len(eps))) if known is None else known
 
     def atoms(self) -> Atoms | None:
         """List all finite losses; None where they are too many."""
@@ -206,12 +196,30 @@ class Pair(ABC):
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Bound the profile from above on a lattice; None if that is not known."""
         atoms = self.atoms()
-        return None if atoms is None else atoms.above(step, self.infinity().high)
+        if atoms is not None:
+            return atoms.above(step, self.infinity().high)
+        ends = self._span()
+        return ends and above_points(lambda x: self._finite_parts(x)[1], ends, step)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Bound the profile from below on a lattice; None if that is not known."""
         atoms = self.atoms()
-        return None if atoms is None else atoms.below(step, self.infinity().low)
+        if atoms is not None:
+            return atoms.below(step, self.infinity().low)
+        ends = self._span()
+        return ends and below_points(self._finite_parts, ends, 1 - UNIT, step)
+
+    def _span(self) -> tuple[float, float] | None:
+        """Cover the losses that are worth counting, where the profile is known at many points."""
+        if self.closed_form() is None or type(self).finite_parts is Pair.finite_parts:
+            return None
+        return -self.reverse()._end(_SHALLOW), self._end(_UNCOUNTED)  # noqa: SLF001
+
+    def _end(self, floor: float) -> float:
+        if (largest := self.largest()) <= _FAR:
+            return largest
+        tries = (1.25**k / 64 for k in range(44))
+        return next((x for x in tries if self._at_one_point(x).high <= floor), _FAR)
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003

@@ -16,19 +16,6 @@ polygon of ``floor_under``, wherever knots are placed. Knots are added where the
 measured in epsilon: a gap g at height v moves an answer by about g / (v s), where s is how fast ln
 v falls.
 
-Privacy loss distributions on a lattice, from a profile at its points or from a Rényi curve.
-
-Theorem (key ``connect-the-dots``).  h(a) = delta(ln a) is convex and falls from h(0) = 1.  Straight
-lines between its values at the lattice are the profile of a distribution on the lattice that bounds
-h from above.  On one cell h lies above the extensions of the chords of both neighboring cells;
-lowering the values at both ends by the largest gap between chord and extensions gives lines below
-h. A distribution with slopes s_k on [a_k, a_{k+1}] has Q-masses s_{k-1} - s_k.  Raising slopes
-(from the right) or lowering them (from the left) until they are ordered keeps the side of the
-bound, and so does a line below a corner that points up.
-
-Values and slopes come with brackets, so rounding is on the safe side throughout
-(docs/proofs/accounting.md, section 6).
-
 Theorem (key ``renyi-to-approximate``).  A curve bounds the profile by h(a) = min over orders of
 C(t) e**(K(t)) a**-t for a >= 1, and by 1 - a + a h(1/a) for a < 1, in both directions.  Composing
 the largest profile that a curve allows with a product of pairs bounds the whole, however the parts
@@ -39,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final, Self, final
 
@@ -47,11 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import float_down, float_up
+from discreet.loss.dots import Floats, PrivacyLossDistribution, above_points, below_points
 from discreet.loss.moments import MomentBound, RenyiCurve, moment_deltas
-from discreet.loss.pair import Floats, PrivacyLossDistribution
 from discreet.loss.rounding import (
     CHORD_MARGIN,
-    CUT_MARGIN,
     NODE_MARGIN,
     TINIEST,
     UNIT,
@@ -266,104 +252,9 @@ def _excess(x: Floats, low: Floats, high: Floats, infinite: float) -> Floats:
     )
 
 
-_ROUNDS: Final = 60
-
-
-def knots(low: float, high: float, step: Fraction) -> tuple[int, Floats]:
-    """Cover [low, high] by lattice points, with one to spare on each side."""
-    start = math.floor(Fraction(low) / step) - 1
-    count = math.ceil(Fraction(high) / step) + 2 - start
-    return start, (start + np.arange(count)) * float(step)
-
-
-def above_knots(
-    start: int, x: Floats, upper: Floats, step: Fraction, total: float = 1.0
-) -> PrivacyLossDistribution:
-    """Connect upper values at the knots; what is left at the last one counts as infinite.
-
-    ``total`` is at least the value at a = 0: 1, or less for the finite part of a profile.
-    """
-    a, rise = np.exp(x), math.expm1(float(step))
-    slopes = (upper[:-1] - upper[1:]) / (a[:-1] * rise)
-    slopes = np.maximum.accumulate(np.maximum(slopes, 0.0)[::-1])[::-1] * (1 + 8 * UNIT)
-    mass = np.empty(len(x))
-    mass[1:-1] = a[1:-1] * (slopes[:-1] - slopes[1:])
-    mass[-1] = a[-1] * slopes[-1]
-    mass[0] = max(total - float(upper[0]) - float(a[0] * slopes[0]), 0.0) + 16 * UNIT
-    infinite = float(upper[-1])
-    relative, drift = _errors(x)
-    return PrivacyLossDistribution(start, mass * (1 + relative), infinite * (1 + relative), drift)
-
-
-def below_knots(
-    start: int, x: Floats, ends: tuple[Floats, Floats], finite: float, step: Fraction
-) -> PrivacyLossDistribution:
-    """Connect values that are lowered enough to keep the lines below the profile.
-
-    ``ends`` bound the finite profile from both sides; ``finite`` is at most its value at a = 0.
-    """
-    lower, upper = ends
-    a, h = np.exp(x), float(step)
-    width = a[:-1] * math.expm1(h)
-    steep = np.concatenate([[np.inf], (upper[:-2] - lower[1:-1]) / width[:-1]])
-    flat = np.concatenate([np.maximum(lower[1:-1] - upper[2:], 0.0) / width[1:], [0.0]])
-    left, right = lower[:-1], lower[1:]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        where = (left - right - flat * width) / (steep - flat)  # the extensions meet here
-    where = np.clip(np.nan_to_num(where, nan=0.0), 0.0, width)
-    share = where / width
-    bottom = np.maximum(left - np.minimum(steep, 1e300) * where, right + flat * (width - where))
-    gap = np.maximum(left * (1 - share) + right * share - bottom, 0.0)
-    gap = gap * (1 + CUT_MARGIN) + 16 * UNIT * left
-    drop = np.maximum(np.append(gap, 0.0), np.append(0.0, gap))
-    value = np.maximum(lower - drop, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # where the right end stops at zero,
-        pivot = (
-            bottom * (1 - CUT_MARGIN) / (1 - share)
-        )  # the line through it must pass below the vertex
-    cap = np.where(value[1:] > 0.0, np.inf, np.nan_to_num(np.maximum(pivot, 0.0), posinf=1.0))
-    value[:-1] = np.minimum(value[:-1], cap)
-    value[0] = min(value[0], max(0.0, finite - a[0]) * (1 - 16 * UNIT))  # below finite - a
-    kept = _convex(value, h)
-    across = a[kept[:-1]] * np.expm1(np.diff(kept) * h)
-    slopes = np.maximum(value[kept[:-1]] - value[kept[1:]], 0.0) / across
-    slopes = np.minimum.accumulate(np.minimum(slopes, 1.0))
-    mass = np.zeros(len(x))
-    mass[kept[1:-1]] = a[kept[1:-1]] * (slopes[:-1] - slopes[1:])
-    mass[-1] = a[-1] * slopes[-1]
-    relative, drift = _errors(x)
-    return PrivacyLossDistribution(start, mass * (1 - relative), 0.0, drift)
-
-
-def _convex(value: Floats, h: float) -> NDArray[np.intp]:
-    """Leave out corners that point up, all at once and again, until few are left.
-
-    The line across a chain of such corners lies below it, so the function only falls.
-    """
-    kept = np.arange(len(value))
-    for _ in range(_ROUNDS):
-        left, middle, right = kept[:-2], kept[1:-1], kept[2:]
-        whole = np.expm1((left - right) * h)
-        near = np.expm1((middle - right) * h) / whole
-        far = np.exp((middle - right) * h) * np.expm1((left - middle) * h) / whole
-        stays = value[middle] <= value[left] * near + value[right] * far
-        if stays.all():
-            break
-        kept = kept[np.concatenate([[True], stays, [True]])]
-    return kept
-
-
-def _errors(x: Floats) -> tuple[float, float]:
-    size = float(np.abs(x[[0, -1]]).max())
-    return UNIT * (96 + 16 * size), 8 * UNIT * size
-
-
 _SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
 
 
-_MOST_POINTS: Final = 1 << 20  # of a lattice
-
-_SHIFT: Final = 2e-12  # a move to the right is kept as drift (section 12, products)
 _NOWHERE: Final = -700.0  # where a = e**eps is next to zero, and a profile is 1
 
 
@@ -447,41 +338,36 @@ class ProfileTable:
 
     def above(self, step: Fraction, infinite: Bracket) -> PrivacyLossDistribution | None:
         """Connect the dots of the upper polygon on a lattice."""
-        start, x = self._knots(step)
-        if not len(x):
-            return None
         known = infinite.low * (1 - UNIT)
-        upper = np.maximum(self.upper(x) - known, 0.0)
-        law = above_knots(start, x, upper * (1 + UNIT), step, total=1.0 - known)
-        return PrivacyLossDistribution(
-            law.start, law.mass, (law.infinite + infinite.high) * (1 + UNIT), law.drift
-        )
+
+        def upper(x: Floats) -> Floats:
+            return np.asarray(np.maximum(self.upper(x) - known, 0.0) * (1 + UNIT))
+
+        law = above_points(upper, self._ends(), step, total=1.0 - known)
+        return law and replace(law, infinite=(law.infinite + infinite.high) * (1 + UNIT))
 
     def below(self, step: Fraction, infinite: Bracket) -> PrivacyLossDistribution | None:
         """Connect the dots of the lower polygons, lowered where they bend between points."""
-        start, x = self._knots(step)
-        if not len(x):
-            return None
         right, left = self.floor_forward, self.floor_backward
         places = np.concatenate([[_NOWHERE], -left.x[:0:-1], right.x])
         values = np.concatenate([[1.0], _mirrored(places[1 : len(left.x)], left.value[:0:-1])])
         hull = Polygon.hull(places, np.append(values, right.value))
-        whole = hull.at(x - _SHIFT)  # so that a corner at a point is not rounded to before it
-        wrong = 2 * CHORD_MARGIN * whole
-        value = whole * (1 - CHORD_MARGIN) - infinite.high * (1 + CHORD_MARGIN)
-        value = np.maximum(value - max(float(value[-1]), 0.0), 0.0)
-        ends = np.maximum(value - wrong, 0.0), value + wrong
-        law = below_knots(start, x, ends, (1 - infinite.high) * (1 - CHORD_MARGIN), step)
-        return PrivacyLossDistribution(law.start, law.mass, infinite.low, law.drift + 1.01 * _SHIFT)
 
-    def _knots(self, step: Fraction) -> tuple[int, Floats]:
+        def bounds(x: Floats) -> tuple[Floats, Floats]:
+            whole = hull.at(x)
+            wrong = 2 * CHORD_MARGIN * whole
+            value = whole * (1 - CHORD_MARGIN) - infinite.high * (1 + CHORD_MARGIN)
+            value = np.maximum(value - max(float(value[-1]), 0.0), 0.0)
+            return np.maximum(value - wrong, 0.0), value + wrong
+
+        law = below_points(bounds, self._ends(), (1 - infinite.high) * (1 - CHORD_MARGIN), step)
+        return law and replace(law, infinite=infinite.low)
+
+    def _ends(self) -> tuple[float, float]:
         left = self.backward
         deep = np.flatnonzero(left.value - left.value[-1] > _SHALLOW)
         low = float(left.x[min(deep[-1] + 1, len(left.x) - 1)]) if len(deep) else 0.0
-        high = float(self.forward.x[-1])
-        if low + high > _MOST_POINTS * step:
-            return 0, np.zeros(0)
-        return knots(-low, high, step)
+        return -low, float(self.forward.x[-1])
 
 
 def _mirrored(eps: Floats, other: Floats) -> Floats:
@@ -594,8 +480,7 @@ class RenyiPart:
         limit = math.inf if self.curve.limit is None else float(self.curve.limit - 1)
         end = MomentBound(self.curve.log_moment, limit).epsilon(_UNCOUNTED)
         reach = min(_REACH, max(1.0, end))
-        start, x = knots(-reach, reach, step)
-        return above_knots(start, x, self.finite_parts(x)[1], step)
+        return above_points(lambda x: self.finite_parts(x)[1], (-reach, reach), step)
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound what the curve allows at many real eps, by the best order of each."""

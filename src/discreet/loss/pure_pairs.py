@@ -66,7 +66,7 @@ With w = (2z + 1)e, E e**(zL) = e**(ze) (1 - e**-w) / ((2z + 1)(1 - e**-e)).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self, final
@@ -75,60 +75,11 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
+from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.finite import Atoms, AtomTransform
 from discreet.loss.moments import RenyiCurve
-from discreet.loss.pair import (
-    LARGEST_LOSS,
-    Complexes,
-    CumulantLine,
-    Floats,
-    Pair,
-    PrivacyLossDistribution,
-)
+from discreet.loss.pair import LARGEST_LOSS, Complexes, CumulantLine, Pair
 from discreet.loss.rounding import TINIEST, UNIT, Bracket
-
-Cells = Callable[[Floats, float, float], Floats]
-"""Masses of intervals of a density on [-top, top]: their left ends, their width, and top."""
-
-
-def cells_above(
-    epsilon: Fraction, step: Fraction, masses: Cells, *, atom: float, units: int
-) -> PrivacyLossDistribution:
-    """Spread each cell of a density e**(l/2) over its ends, keeping both probabilities of it.
-
-    The share of the upper end of [x, x + h] is (1 - e**(-h/2)) / (1 - e**-h) = 1 / (1 + e**(-h/2)).
-    A support that ends off the lattice is rounded up, which is more loss.  ``atom`` is the mass at
-    epsilon; at -epsilon it is e**-epsilon of that.
-    """
-    cells, h = math.ceil(epsilon / step), float(step)
-    mass = masses(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
-    upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
-    out = np.zeros(2 * cells + 1)
-    out[1:] += mass * upper
-    out[:-1] += mass * (1 - upper)
-    out[-1] += atom
-    out[0] += atom * math.exp(-cells * h)
-    return PrivacyLossDistribution(-cells, out * (1 + UNIT * (units + 16 * cells * h)), 0.0, 0.0)
-
-
-def cells_below(
-    epsilon: Fraction, step: Fraction, masses: Cells, *, atom: float, units: int
-) -> PrivacyLossDistribution:
-    """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
-
-    The half cells at the two ends move down.  A support that ends off the lattice is rounded down.
-    """
-    cells = math.floor(epsilon / step)
-    h, top = float(step), float(step * cells)
-    if cells == 0:
-        return PrivacyLossDistribution(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
-    out = np.zeros(2 * cells + 1)
-    out[1:-1] = masses((np.arange(1 - cells, cells) - 0.5) * h, h, top)
-    half = masses(np.array([-top, top - h / 2]), h / 2, top)
-    out[0] += half[0] + atom * math.exp(-top)
-    out[-2] += half[1]
-    out[-1] += atom
-    return PrivacyLossDistribution(-cells, out * (1 - UNIT * (units + 16 * top)), 0.0, 0.0)
 
 
 def on_reals(orders: Floats, e: Floats, h: Floats, w: Floats) -> tuple[Floats, Floats]:
@@ -315,23 +266,12 @@ class LaplacePair(Pair):
         high = np.where(eps < self.largest(), np.minimum(value + wrong, 1.0), 0.0)
         return np.minimum(np.maximum(value - wrong, 0.0), high), high
 
-    def above(self, step: Fraction) -> PrivacyLossDistribution:
-        return cells_above(self.epsilon, step, _cells, atom=0.5, units=64)
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution:
-        return cells_below(self.epsilon, step, _cells, atom=0.5, units=64)
-
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _TransformOfLaplace:
         return _TransformOfLaplace(
             np.array([float(pair.epsilon) for pair, _ in pairs])[:, None],
             np.array([float(count) for _, count in pairs]),
         )
-
-
-def _cells(left: Floats, width: float, top: float) -> Floats:
-    """Mass of the density e**((l - top)/2) / 4 on [left, left + width]."""
-    return np.asarray(0.5 * np.exp((left - top) / 2) * math.expm1(width / 2))
 
 
 @final
@@ -515,27 +455,12 @@ class BoundedRangePair(Pair):
         wrong = np.where(inside, near, moved) + 96 * UNIT * value
         return np.maximum(value - wrong, 0.0), np.minimum(value + wrong + _LEAST, 1.0)
 
-    def above(self, step: Fraction) -> PrivacyLossDistribution:
-        """Spread the cells, as for the Laplace pair; a wider range allows more mechanisms."""
-        if not self.epsilon:
-            return PrivacyLossDistribution(0, np.ones(1), 0.0, 0.0)
-        return cells_above(self.epsilon, step, _cells_of_bounded_range, atom=0.0, units=128)
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution:
-        """Merge the cells; a narrower range allows fewer mechanisms."""
-        return cells_below(self.epsilon, step, _cells_of_bounded_range, atom=0.0, units=128)
-
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _TransformOfBoundedRange:
         return _TransformOfBoundedRange(
             np.array([max(float(pair.epsilon), _LEAST) for pair, _ in pairs])[:, None],
             np.array([float(count) for _, count in pairs]),
         )
-
-
-def _cells_of_bounded_range(left: Floats, width: float, top: float) -> Floats:
-    """Mass of the density e**((l - top)/2) / (2 (1 - e**-top)) on [left, left + width]."""
-    return np.asarray(np.exp((left - top) / 2) * (math.expm1(width / 2) / -math.expm1(-top)))
 
 
 def _on_real(t: float, e: float) -> tuple[float, float]:

@@ -37,8 +37,8 @@ import numpy as np
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, float_down, float_up
 from discreet.loss.curved_pair import CurvedPair, LossEnds
+from discreet.loss.dots import Floats
 from discreet.loss.elementary import exp, reciprocal
-from discreet.loss.pair import Floats
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
 from discreet.loss.polygon import HalfProfile, tabulated_profile
 from discreet.loss.pure_pairs import ResponsePair
