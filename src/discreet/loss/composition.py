@@ -183,7 +183,7 @@ class Product:
         if best.width > _GOOD * best.high and lattice and (self._pairs or not curved):
             other = self._lattice.delta(eps, 2 * max(eps, 1.0), low=low)
             best = best if other is None else best.meet(other)
-        return best
+        return Bracket(best.low, max(best.high, TINIEST))  # what underflows is above zero
 
     def _finite_epsilon(
         self, delta: float, *, low: bool = True, lattice: bool = True, finer: bool = True
@@ -233,7 +233,7 @@ class Product:
     def _moments(self) -> MomentBound:
         """The bound through cumulants, which always applies."""
         limit = None if self._renyi is None else self._renyi.limit
-        return MomentBound(self._cumulant, math.inf if limit is None else float(limit - 1))
+        return MomentBound(self._cumulant, math.inf if limit is None else float_down(limit - 1))
 
     def _cumulant(self, t: float) -> float:
         total = math.fsum(n * pair.cumulant(t) for pair, n in self._pairs)
@@ -362,6 +362,8 @@ class Composition:
     def __post_init__(self) -> None:
         """Merge equal pairs, all Gaussians into one, and all smoothed ones into one."""
         object.__setattr__(self, "pairs", _merged(self.pairs))
+        if self.renyi == RenyiCurve():
+            object.__setattr__(self, "renyi", None)
 
     @classmethod
     def of(cls, pair: Pair, count: int = 1) -> Self:

@@ -368,9 +368,6 @@ class SmoothedGaussianPair(Pair):
     def curve(self) -> RenyiCurve:
         return RenyiCurve(rho=self.rho)
 
-    def gain(self, t: float) -> float:
-        return float(self.mu_squared / 2 - self.rho) * t * (t + 1)
-
     def attained(self) -> GaussianPair:
         """A Gaussian of the same rho, which satisfies both bounds."""
         return GaussianPair(min(self.mu_squared, 2 * self.rho))

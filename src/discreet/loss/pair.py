@@ -103,15 +103,11 @@ class Pair(ABC):
     """Whether its largest losses are rare, as on a sample: an event may hold most of them."""
 
     two_bounds: ClassVar[bool] = False
-    """Whether it knows a curve of the releases it stands for: then it has the next three methods.
+    """Whether it knows a curve of the releases it stands for: then it has the next two methods.
     """
 
     def curve(self) -> RenyiCurve:
         """Bound the divergences of the releases in both directions."""
-        raise NotImplementedError
-
-    def gain(self, t: float) -> float:
-        """Estimate how far t D_(1+t) of the curve lies below that of the pair; only a hint."""
         raise NotImplementedError
 
     def attained(self) -> Pair:

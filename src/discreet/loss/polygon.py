@@ -477,7 +477,7 @@ class RenyiPart:
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect the dots, as far as what is left beyond them counts."""
-        limit = math.inf if self.curve.limit is None else float(self.curve.limit - 1)
+        limit = math.inf if self.curve.limit is None else float_down(self.curve.limit - 1)
         end = MomentBound(self.curve.log_moment, limit).epsilon(_UNCOUNTED)
         reach = min(_REACH, max(1.0, end))
         return above_points(lambda x: self.finite_parts(x)[1], (-reach, reach), step)
