@@ -38,7 +38,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import Interval, float_down, float_up
 from discreet.loss.curved_pair import CurvedPair, LossEnds
 from discreet.loss.dots import Floats
-from discreet.loss.elementary import exp, reciprocal
+from discreet.loss.elementary import exp
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
 from discreet.loss.polygon import HalfProfile, tabulated_profile
 from discreet.loss.pure_pairs import ResponsePair
@@ -107,7 +107,7 @@ class Shuffle(CurvedPair):
     def _ends(self, ratio: Fraction) -> tuple[Fraction, Fraction]:
         """Bound h(ratio) from both sides."""
         decay = exp(-self.local)
-        keep = reciprocal(Interval(1 + decay.low, 1 + decay.high))
+        keep = Interval(1 / (1 + decay.high), 1 / (1 + decay.low))
         x = [keep.low - ratio * (1 - keep.low), keep.high - ratio * (1 - keep.high)]
         y = [ratio * keep.low - (1 - keep.low), ratio * keep.high - (1 - keep.high)]
         gain = math.floor(x[0] * _FACTOR), math.ceil(x[1] * _FACTOR)
