@@ -36,6 +36,7 @@ Floats = NDArray[np.floating[Any]]
 
 _ROUNDS: Final = 60
 _MOST_POINTS: Final = 1 << 20
+_NEAR: Final = 2.0**-8  # of a step: between two points of a chord
 _SHIFT: Final = 2.0**-24  # of a step: to the right, kept as drift (section 12, products)
 
 
@@ -80,18 +81,20 @@ def above_knots(
     return PrivacyLossDistribution(start, mass * (1 + relative), infinite * (1 + relative), drift)
 
 
-def below_knots(
-    start: int, x: Floats, ends: tuple[Floats, Floats], finite: float, step: Fraction
-) -> PrivacyLossDistribution:
-    """Connect values that are lowered enough to keep the lines below the profile.
+def _below(
+    x: Floats, ends: tuple[Floats, Floats], finite: float, h: float, slope: tuple[int, float]
+) -> Floats:
+    """Return masses: values are connected that are lowered enough to stay below the profile.
 
     ``ends`` bound the finite profile from both sides; ``finite`` is at most its value at a = 0.
+    ``slope`` is a knot and how steeply, at least, the profile falls just before it.
     """
     lower, upper = ends
-    a, h = np.exp(x), float(step)
+    a = np.exp(x)
     width = a[:-1] * math.expm1(h)
     steep = np.concatenate([[np.inf], (upper[:-2] - lower[1:-1]) / width[:-1]])
     flat = np.concatenate([np.maximum(lower[1:-1] - upper[2:], 0.0) / width[1:], [0.0]])
+    flat[slope[0] - 1] = max(flat[slope[0] - 1], slope[1])
     left, right = lower[:-1], lower[1:]
     with np.errstate(invalid="ignore", divide="ignore"):
         where = (left - right - flat * width) / (steep - flat)  # the extensions meet here
@@ -116,8 +119,7 @@ def below_knots(
     mass = np.zeros(len(x))
     mass[kept[1:-1]] = a[kept[1:-1]] * (slopes[:-1] - slopes[1:])
     mass[-1] = a[-1] * slopes[-1]
-    relative, drift = _errors(x)
-    return PrivacyLossDistribution(start, mass * (1 - relative), 0.0, drift)
+    return mass
 
 
 def _convex(value: Floats, h: float) -> NDArray[np.intp]:
@@ -152,14 +154,23 @@ def below_points(
     """Bound a finite profile with these bounds from below; None where that takes too many points.
 
     It is moved to the right by a part of a step, so that a corner at a point is not rounded to
-    before it.
+    before it.  Where the profile ends, the chord beyond says nothing of the last cell, but one that
+    is drawn just before its end does.
     """
     if ends[1] - ends[0] > _MOST_POINTS * step:
         return None
     start, x = knots(*ends, step)
-    shift = _SHIFT * float(step)
-    law = below_knots(start, x, bounds(x - shift), finite, step)
-    return PrivacyLossDistribution(law.start, law.mass, 0.0, law.drift + 1.01 * shift)
+    h = float(step)
+    shift = _SHIFT * h
+    low, high = bounds(x - shift)
+    last = max(int(np.count_nonzero(low > 0)) - 1, 1)
+    place = x[last] - shift
+    before = np.array([place - _NEAR * h])
+    fall = max(float(bounds(before)[0][0] - high[last]), 0.0) * (1 - CUT_MARGIN)
+    gap = float(place - before[0])
+    mass = _below(x, (low, high), finite, h, (last, fall / (math.exp(x[last]) * -math.expm1(-gap))))
+    relative, drift = _errors(x)
+    return PrivacyLossDistribution(start, mass * (1 - relative), 0.0, drift + 1.01 * shift)
 
 
 def above_points(

@@ -329,7 +329,7 @@ _FINER: Final = 8
 _BINS: Final = 512
 _KEPT: Final = 6  # tilts
 _KEPT_LATTICES: Final = 4
-_WIDE: Final = 1e-5  # of an epsilon, relatively
+_WIDE: Final = 2e-5  # of an epsilon, relatively
 _LOOSE: Final = 1e-4  # of a delta
 _SAMPLED: Final = 64, 1500.0  # terms that a sampled Gaussian counts for, and its greatest height
 

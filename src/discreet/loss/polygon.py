@@ -352,12 +352,14 @@ class ProfileTable:
         places = np.concatenate([[_NOWHERE], -left.x[:0:-1], right.x])
         values = np.concatenate([[1.0], _mirrored(places[1 : len(left.x)], left.value[:0:-1])])
         hull = Polygon.hull(places, np.append(values, right.value))
+        end = float(right.value[-1]) * (1 - CHORD_MARGIN) - infinite.high * (1 + CHORD_MARGIN)
+        left_over = max(end, 0.0)  # beyond the last node
 
         def bounds(x: Floats) -> tuple[Floats, Floats]:
             whole = hull.at(x)
             wrong = 2 * CHORD_MARGIN * whole
             value = whole * (1 - CHORD_MARGIN) - infinite.high * (1 + CHORD_MARGIN)
-            value = np.maximum(value - max(float(value[-1]), 0.0), 0.0)
+            value = np.maximum(value - left_over, 0.0)
             return np.maximum(value - wrong, 0.0), value + wrong
 
         law = below_points(bounds, self._ends(), (1 - infinite.high) * (1 - CHORD_MARGIN), step)
