@@ -38,7 +38,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import positive, whole
+from discreet.exact import decimal, positive, whole
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import CurvedPair, LossEnds
 from discreet.loss.dots import above_knots, knots
@@ -231,7 +231,8 @@ def from_dp_event(event: object) -> PrivacyLoss:
 
 
 def _noise(event: Any, name: str = "noise_multiplier") -> Fraction:
-    return positive(getattr(event, name), name=f"{name} of a {type(event).__name__}")
+    said = f"{name} of a {type(event).__name__}"
+    return positive(decimal(getattr(event, name), name=said), name=said)
 
 
 def _composed(event: Any) -> PrivacyLoss:
