@@ -22,14 +22,14 @@ of NULL: `clinic.ask(text, dialect="bigquery")`. Functions have the same meaning
 No value makes a question fail: an operation without a result (a division by zero, a string that is
 not a number, a sum beyond 64 bits, a string longer than 8,192 bytes) returns NULL.
 
-Questions about public tables alone are answered exactly and cost nothing; to get rows of a public
-table, name its columns. A `SELECT` with its own clause in an outermost `WITH` is a separate
-question that is answered first: the outer question can use the groups that it releases, as in
-`WITH k AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5) city FROM visits GROUP BY city)
-SELECT city, AVG(cost) FROM visits JOIN k USING (city) GROUP BY city`, or with
-`city IN (SELECT city FROM k)`. Both must fit the budget before either is charged; each is a
-separate entry in the ledger. If the first one releases no group, only it is charged. Its numbers
-are in its own answer.
+Questions about public tables alone are answered exactly and cost nothing, and so is `SELECT 1`; to
+get rows of a public table, name its columns. A `SELECT` with its own clause in an outermost `WITH`
+is a separate question that is answered first: the outer question can use the groups that it
+releases, as in `WITH k AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5) city FROM visits
+GROUP BY city) SELECT city, AVG(cost) FROM visits JOIN k USING (city) GROUP BY city`, or with `city
+IN (SELECT city FROM k)`. Both must fit the budget before either is charged; each is a separate
+entry in the ledger. If the first one releases no group, only it is charged. Its numbers are in its
+own answer.
 """
 
 BETWEEN = """
@@ -44,11 +44,12 @@ rows: 100, unless `[limits]` sets another number. Windows leave out people with 
 2<sup>24</sup> rows, or more than 2<sup>27</sup> bytes of text in them.
 
 Subqueries after `EXISTS`, `NOT EXISTS`, `IN` and `NOT IN` filter the tables in `FROM`. A public
-table can be compared in any way, and each row is kept or dropped separately. A private table must
-be compared by the unit, or by a link or a key that belongs to one person: then only a person's own
-rows decide which of them are kept. `NOT IN` treats NULL as SQL does and ignores rows without an
-owner. Tables in a comma join are joined by the conditions of `WHERE` that compare them, in an order
-that uses keys as far as possible. The examples use these tables:
+table can be compared in any way, and each row is kept or dropped separately; where it is compared
+in another way than with `=`, it counts as joined. A private table must be compared by the unit,
+or by a link or a key that belongs to one person: then only a person's own rows decide which of
+them are kept. `NOT IN` treats NULL as SQL does and ignores rows without an owner. Tables in a
+comma join are joined by the conditions of `WHERE` that compare them, in an order that uses keys
+as far as possible. The examples use these tables:
 """
 TPCH = """
 ## TPC-H

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Leaf, Parallel, Where, account
-from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
+from discreet.continual import BinaryTreeCounter, FactorizedCounter
 from discreet.continual.sum_tails import depth
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP
 from discreet.mechanisms import Gaussian, Laplace
 from discreet_course.counters import NoisyBits, NoisyPrefixes
 from discreet_course.hierarchy import Hierarchy
+from discreet_course.refined_tree import RefinedTreeCounter
 
 COUNTERS = [NoisyPrefixes, NoisyBits, BinaryTreeCounter, RefinedTreeCounter]
 by_kind = pytest.mark.parametrize("kind", COUNTERS, ids=lambda kind: kind.__name__)
@@ -155,7 +156,7 @@ def met(node, column, place):
         case Where(box=box, child=child):
             return met(child, column, place) if {column: place} in box else 0
         case Parallel(parts=parts):
-            return sum(met(part.child, column, place) for part in parts if place in part.values)
+            return sum(met(child, column, place) for values, child in parts if place in values)
         case _:
             return sum(met(child, column, place) for _, child in node.branches())
 

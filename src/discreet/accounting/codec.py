@@ -16,7 +16,6 @@ import dataclasses
 import functools
 import importlib
 import itertools
-import math
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -44,8 +43,8 @@ _VERSION: Final = 1
 _DEEPEST: Final = 100
 
 _HOMES: Final = {
-    "accounting.nodes": "Leaf Sequential Choice Repeat",
-    "accounting.parts_and_samples": "Parallel Part Where Group Sampled Shuffled Post",
+    "accounting.nodes": "Leaf Sequential Choice Repeat Post",
+    "accounting.parts_and_samples": "Parallel Where Group Sampled Shuffled",
     "loss": "Pure Approximate ZeroConcentrated GaussianDP RenyiDP Profile Composition RenyiCurve "
     "Shuffle",
     "loss.amplification": "RoutedPair SampledGroupPair FixedSizePair ReplacedPair",
@@ -171,7 +170,7 @@ def _fields(of: type) -> tuple[tuple[str, str, Any, Any], ...]:
             each.default if loss and type(each.default) is bool else dataclasses.MISSING,
         )
         for each in dataclasses.fields(of)
-        if not each.name.startswith("_") and (of.__name__, each.name) != ("Part", "label")
+        if not each.name.startswith("_")
     )
 
 
@@ -186,11 +185,6 @@ def _deeper(depth: int) -> int:
 
 def _write_object(value: Any, depth: int) -> dict[str, Any]:
     of = type(value)
-    if of.__name__ == "Mapped":
-        raise WrongKind(
-            "a mechanism that is followed by a function cannot be written; write the mechanism "
-            "alone, and the function as Post(Leaf(mechanism), name='...')."
-        )
     if of.__name__ not in KINDS or _class(of.__name__) is not of:
         raise WrongKind(
             f"a {of.__name__} cannot be written, since it is not plain data; use one of "
@@ -285,15 +279,10 @@ def _made(of: Any, name: str, given: dict[str, Any]) -> Any:
             children = given.pop("children")
             return of(*children, **given)
         case "Parallel":
-            parts = {part.values: part.child for part in given["parts"]}
+            parts = dict(given["parts"])
             if len(parts) != len(given["parts"]):
                 raise undecodable("two parts hold the same values")
             return of(**{**given, "parts": parts})
-        case "Part":
-            return of(label=str(given["values"]), **given)
-        case "Group":
-            distance = math.inf if given["distance"] is None else given["distance"]
-            return of(given["child"], distance=distance)
         case _:
             return of(**given)
 

@@ -12,6 +12,12 @@ A public L with a private R is refused: which public rows stay depends on everyb
 comes at most once, however many rows it meets, so that nothing is multiplied, where each row is a
 unit, too.
 
+How long a row of L takes follows from how many rows of R it is compared with.  Equal values are
+found by their hashes; a condition that needs both sides in another way is computed for each pair.
+So a join with such a condition has the fan-out of an inner join, and its limit, where R is public;
+where R is private, its texts count as if a row met ``MOST_FAN_OUT`` others.  A condition on one
+side alone is computed once for each of its rows.  # T1
+
 Theorem.  ``x NOT IN (SELECT y ...)`` keeps the rows that meet no row for which x = y is true or
 NULL: those that meet no equal y, and if x is NULL no row at all, and no y that is NULL.  Each is an
 anti join.  Over private tables the last two would look at the rows of others; there x and y must be
@@ -39,7 +45,14 @@ from typing import Final
 from discreet.errors import NotPerUnit
 from discreet.plan.binding.fan_out import FanOut
 from discreet.plan.binding.join_order import Leaves, join_all, side_by_side
-from discreet.plan.binding.joins import conjuncts, is_inside, join_advice, join_on, within_units
+from discreet.plan.binding.joins import (
+    determined,
+    equalities,
+    is_inside,
+    join_advice,
+    join_on,
+    within_units,
+)
 from discreet.plan.binding.names import (
     BoundRelation,
     Field,
@@ -51,7 +64,16 @@ from discreet.plan.binding.names import (
 )
 from discreet.plan.binding.value_facts import facts_of
 from discreet.query.expression_types import COMPARED
-from discreet.query.expressions import Call, Column, Expression, Literal, transformed, walk
+from discreet.query.expressions import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    conjunction,
+    conjuncts,
+    transformed,
+    walk,
+)
 from discreet.query.relations import (
     VALUES,
     Aggregated,
@@ -63,6 +85,7 @@ from discreet.query.relations import (
     Valued,
 )
 from discreet.query.source_text import Span, unsupported
+from discreet.requests.text_limits import is_of_pairs
 
 _FORM: Final = "compare them with WHERE {} inside the subquery, and more after AND."
 
@@ -71,23 +94,17 @@ def bind_semi_join(
     node: SemiJoin, left: BoundRelation, leaves: Leaves, fresh: FreshNames, limit: FanOut
 ) -> BoundRelation:
     """Keep the rows of a bound relation that meet, or do not meet, the leaves of another."""
-    inside = side_by_side(leaves[0]).fields
-    own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
-    right, rest = join_all(leaves, own, fresh, limit, node.span)
-    if rest is not None:
-        right = replace(right, relation=Filter(right.relation, rest, span=node.span))
-    both = replace(left, fields=(*left.fields, *right.fields))
-    outer = [part for part in conjuncts(node.on) if not is_inside(part, inside)]
-    unique = replace(both, fields=tuple(replace(f, name=f.column, table=None) for f in both.fields))
+    right, inside, outer = _right_side(node, leaves, fresh, limit)
+    unique = _unique(left, right)
     on = [condition(_scoped(part, inside, left.fields), unique) for part in outer]
     if node.compared is None:
-        return _kept(node, left, right, on)
+        return _kept(node, left, right, on, fresh, limit)
     x = checked(node.compared[0], left)[0]
     y = _scoped(node.compared[1], inside, left.fields)
     same = condition(Call("=", (x, y), span=node.span), unique)
     nulls = [value for value, side in ((x, left), (y, right)) if _may_be_null(value, side)]
     if not node.anti or not nulls:
-        return _kept(node, left, right, [*on, same])
+        return _kept(node, left, right, [*on, same], fresh, limit)
     if not right.public:
         raise not_per_unit(
             node.span,
@@ -95,23 +112,80 @@ def bind_semi_join(
             do="write NOT EXISTS with x = y inside, or add IS NOT NULL for both values; or declare "
             "nullable = false in the policy.",
         )
-    found = _kept(node, left, right, [*on, same])
+    found = _kept(node, left, right, [*on, same], fresh, limit)
     for value in nulls:
-        found = _kept(node, found, right, [*on, Call("IS NULL", (value,))])
+        found = _kept(node, found, right, [*on, Call("IS NULL", (value,))], fresh, limit)
     return found
 
 
-def _kept(
-    node: SemiJoin, left: BoundRelation, right: BoundRelation, parts: Sequence[Expression]
+def _right_side(
+    node: SemiJoin | Valued, leaves: Leaves, fresh: FreshNames, limit: FanOut
+) -> tuple[BoundRelation, tuple[Field, ...], list[Expression]]:
+    """Join the leaves of a subquery on its own conditions.
+
+    Return its rows, its columns, and the conditions that name columns outside.
+    """
+    inside = side_by_side(leaves[0]).fields
+    own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
+    rows, rest = join_all(leaves, own, fresh, limit, node.span)
+    if rest is not None:
+        rows = replace(rows, relation=Filter(rows.relation, rest, span=node.span))
+    return rows, inside, [part for part in conjuncts(node.on) if not is_inside(part, inside)]
+
+
+def _unique(left: BoundRelation, right: BoundRelation) -> BoundRelation:
+    """Return the columns of both sides under their unique names, to bind conditions to."""
+    fields = (replace(f, name=f.column, table=None) for f in (*left.fields, *right.fields))
+    return replace(left, fields=tuple(fields))
+
+
+def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limits it
+    node: SemiJoin,
+    left: BoundRelation,
+    right: BoundRelation,
+    parts: Sequence[Expression],
+    fresh: FreshNames,
+    limit: FanOut,
 ) -> BoundRelation:
     """Put the semi join together, or refuse one that looks at the rows of others."""
-    on: Expression | None = parts[0] if len(parts) == 1 else None
-    if len(parts) > 1:
-        on = Call("AND", tuple(parts), span=node.span)
     if not right.public:
-        on = _of_one_unit(node, left, right, on)
-    relation = SemiJoin(left.relation, right.relation, on, anti=node.anti, span=node.span)
-    return replace(left, relation=relation, fan_out=max(left.fan_out, right.fan_out))
+        parts = list(conjuncts(_of_one_unit(node, left, right, conjunction(parts, node.span))))
+    here = [part for part in parts if _reads(part, left) and not _reads(part, right)]
+    there = [part for part in parts if _reads(part, right) and not _reads(part, left)]
+    both = [part for part in parts if part not in here and part not in there]
+    ours, theirs = conjunction(here), conjunction(there)
+    if theirs is not None:
+        right = replace(right, relation=Filter(right.relation, theirs, span=node.span))
+    rows: Relation = left.relation
+    own: tuple[tuple[str, Expression], ...] = ()
+    if ours is not None and not node.anti:
+        rows = Filter(rows, ours, span=node.span)
+    elif ours is not None and not all(map(_is_plain, here)):
+        own = tuple((field.column, Column(field.column)) for field in left.fields)
+        name = fresh("condition")
+        rows = Project(rows, (*own, (name, ours)))
+        both.append(Column(name))
+    else:
+        both += here
+    most, on = 1, conjunction(both, node.span)
+    of_pairs = any(is_of_pairs(part, left.facts, right.facts) for part in both)
+    if right.public and not left.public and of_pairs:
+        right, most = limit.public(
+            right, determined(left.facts, right.facts, equalities(on)), fresh
+        )
+    relation: Relation = SemiJoin(rows, right.relation, on, anti=node.anti, span=node.span)
+    if own:
+        relation = Project(relation, own)
+    return replace(left, relation=relation, fan_out=max(left.fan_out * most, right.fan_out))
+
+
+def _reads(part: Expression, side: BoundRelation) -> bool:
+    return any(isinstance(each, Column) and each.name in side.facts for each in walk(part))
+
+
+def _is_plain(part: Expression) -> bool:
+    """Whether a condition is a column, or that one is NULL."""
+    return all(isinstance(each, Column) for each in (part.children() or (part,)))
 
 
 def _of_one_unit(
@@ -200,13 +274,8 @@ def bind_value(  # noqa: PLR0913, PLR0917  both sides, and what limits their joi
     limit: FanOut,
 ) -> BoundRelation:
     """Add a value of the leaves of one relation to the rows of another."""
-    inside = side_by_side(leaves[0]).fields
-    own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
-    outer = [part for part in conjuncts(node.on) if not is_inside(part, inside)]
+    rows, inside, outer = _right_side(node, leaves, fresh, limit)
     pairs = [_sides(part, inside, node.span) for part in outer]
-    rows, rest = join_all(leaves, own, fresh, limit, node.span)
-    if rest is not None:
-        rows = replace(rows, relation=Filter(rows.relation, rest, span=node.span))
     totals = _totals(node, [theirs for theirs, _ in pairs], rows, aggregated)
     if left.public and not totals.public:
         raise not_per_unit(
@@ -218,7 +287,12 @@ def bind_value(  # noqa: PLR0913, PLR0917  both sides, and what limits their joi
     named = {str(field.name): field.column for field in totals.fields[len(pairs) :] if field.name}
     totals = replace(totals, fields=tuple(replace(field, name=None) for field in totals.fields))
     ours = [bound_expression(value, left.fields) for _, value in pairs]
-    joined = _joined(node, left, totals, _equal(ours, keys, left, totals), fresh, limit)
+    unique = _unique(left, totals)
+    on = conjunction(
+        condition(Call("=", (value, Column(key.column))), unique)
+        for value, key in zip(ours, keys, strict=True)
+    )
+    joined = _joined(node, left, totals, on, fresh, limit)
     return _with_value(node, left, joined, _value(node, named, met=not pairs), fresh)
 
 
@@ -236,10 +310,8 @@ def _sides(
     raise unsupported(
         part.span or span,
         "a value of a subquery depends on the row outside in another way than by =.",
-        (
-            "it is computed once for all rows that agree in what is compared.",
-            "compare columns of both with = and AND; or join the tables, and aggregate by a key.",
-        ),
+        "it is computed once for all rows that agree in what is compared.",
+        "compare columns of both with = and AND; or join the tables, and aggregate by a key.",
     )
 
 
@@ -266,25 +338,6 @@ def private_value(span: Span | None) -> NotPerUnit:
         do="ask for the value first, and write the number that comes back; or let the subquery "
         "compare the unit, so that the value is a person's own.",
     )
-
-
-def _equal(
-    ours: Sequence[Expression], keys: Sequence[Field], left: BoundRelation, totals: BoundRelation
-) -> Expression | None:
-    both = replace(
-        left,
-        fields=tuple(
-            replace(field, name=field.column, table=None)
-            for field in (*left.fields, *totals.fields)
-        ),
-    )
-    parts = [
-        condition(Call("=", (value, Column(key.column))), both)
-        for value, key in zip(ours, keys, strict=True)
-    ]
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return Call("AND", tuple(parts))
 
 
 def _joined(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limits their join
@@ -323,7 +376,7 @@ def _with_value(
 ) -> BoundRelation:
     """Add the value as a column, beside all others."""
     column = fresh(node.name)
-    kept = tuple((field.column, Column(field.column)) for field in joined.fields)
+    kept = joined.columns
     relation = Project(joined.relation, (*kept, (column, value)), span=node.span)
     facts = facts_of(value, joined.facts)
     shown = Field(column=column, name=node.name, table=VALUES, facts=facts)
