@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from discreet import session as sessions
+from discreet.aggregates import quantile as quantiles
 from discreet.plan.pricing.quantile_tree import QuantileLevels
-from discreet.release.aggregates import quantiles
 
 POLICY = """
 format = 1
@@ -34,7 +34,7 @@ def seconds(session, term, count):
 
 @pytest.mark.parametrize("term", TERMS.values(), ids=TERMS)
 def test_eight_hundred_different_sums_are_planned_in_linear_time(tmp_path, term):
-    """In a ledger that has charges, too: the rules of earlier versions are not tried in vain."""
+    """In a ledger that has charges, too."""
     table = pa.table({"patient": [1, 2], "cost": [3.0, 4.0]})
     policy = POLICY + "[budget]\nepsilon = 5\n"
     with sessions.open(

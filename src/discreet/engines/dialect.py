@@ -158,6 +158,14 @@ def source_of(source: Node | str, alias: str = "t") -> Node:
     return exp.Subquery(this=source, alias=named_as)
 
 
+def in_pairs(join: Callable[[Node, Node], Node], nodes: Sequence[Node]) -> Node:
+    """Join nodes in their order, in a tree that is as low as can be: engines refuse high ones."""
+    while len(nodes) > 1:
+        pairs = (nodes[place : place + 2] for place in range(0, len(nodes), 2))
+        nodes = [join(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+    return nodes[0]
+
+
 def ordered(node: Node, *, descending: bool = False, nulls_first: bool = True) -> Node:
     """Return one part of an order."""
     return exp.Ordered(this=node, desc=descending, nulls_first=nulls_first)
