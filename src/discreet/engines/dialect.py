@@ -44,6 +44,11 @@ def _template(text: str, dialect: str) -> Node:
     return parse_one(text, dialect=dialect)
 
 
+@cache
+def _type(text: str, dialect: str) -> Node:
+    return exp.DataType.build(text, dialect=dialect)
+
+
 def sql(text: str, dialect: str = "", /, **parts: Node | str | int) -> Node:
     """Return a template with nodes in the places of ``:names``.
 
@@ -273,7 +278,7 @@ class Dialect:
 
     def cast(self, node: Node, to: Type) -> Node:
         """Return a cast that cannot fail by itself."""
-        return exp.Cast(this=node, to=exp.DataType.build(self.types[to], dialect=self.name))
+        return exp.Cast(this=node, to=_filled(_type(self.types[to], self.name), {}))
 
     def literal(self, value: Scalar, kind: Type | None) -> Node:  # noqa: PLR0911  (one for each)
         """Return a literal of a type, exactly; a number beyond all floats is NULL."""
