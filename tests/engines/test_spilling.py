@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from discreet.engines.connection import Connection
+from discreet.engines.duckdb import Connection
 from discreet.engines.engine import Performance
 from discreet.engines.spilling import SpillFolder
 
