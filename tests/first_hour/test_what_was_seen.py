@@ -125,4 +125,6 @@ def test_a_check_says_which_limit_hurts(tmp_path):
     (tmp_path / "policy.toml").write_text(policy + years)
     told = answered(tmp_path, "check", "--data=males.csv").stdout
     assert "the limit cuts 75 % of groups, from 100 % of units" in told
-    assert "What costs most: males.year groups of a unit, by year (at most 2) loses 75 %" in told
+    assert (
+        "What costs most: males.year, groups of a unit, by year (at most 2): 75 % is lost." in told
+    )

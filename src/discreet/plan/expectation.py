@@ -46,6 +46,8 @@ from discreet.requests.table_schema import ColumnFacts, Product, PublicSize, Sch
 if TYPE_CHECKING:  # a plan holds what is expected of it
     from discreet.plan.plan import Plan
 
+WHOLE: Final = "the table"
+"""The one group of a question without keys."""
 WEAK: Final = Fraction(1, 10)
 BLIND: Final = Fraction(2, 5)
 _UNKNOWN: Final = Fraction(1, 3)
@@ -147,8 +149,8 @@ class Expectation:
             return f"hardly any row would count: {'; '.join(self.unmet)}"
         if self.empty:
             return (
-                f"hardly any group would be shown: one is shown from about {self.needed} people "
-                f"on, and {self.group} may have about {self.people:,}"
+                f"hardly any group would be shown: it takes about {self.needed:,} people, and "
+                f"{self.group} may have about {self.people:,}"
             )
         worst = max(self.outputs, key=lambda each: each.share or Fraction(0))
         return f"{worst.output} would be {_width(worst)}, and {worst.about}"
@@ -344,7 +346,7 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
         return None
     people, rows = _group(request, schema, size)
     keys = [key.name for key in request.keys]
-    group = {0: "the table"}.get(len(keys), f"a group of {' and '.join(keys)}")
+    group = f"a group of {' and '.join(keys)}" if keys else WHOLE
     if len(keys) == 1 and request.listed is not None:
         group = f"one {keys[0]}"
     needed = None if plan.selection is None else int(plan.selection.smallest(Fraction(1, 2)))
@@ -416,6 +418,9 @@ class _Group:
     def _about(self, aggregate: Aggregate, rows: str) -> str:
         """Say what the number of an aggregate was guessed from."""
         if aggregate.distinct:
+            declared = self._distinct(aggregate)
+            if declared is not None:
+                return f"at most {counted(declared, 'value is', 'values are')} declared"
             return f"{self.words} has about {counted(self.people, 'person', 'people')}"
         bounds = _bounds(aggregate, self.plan, self.schema)
         if aggregate.function == "COUNT" or bounds is None:
@@ -426,8 +431,10 @@ class _Group:
         """Return about how large a count, a sum or a mean is."""
         argument = aggregate.argument
         if aggregate.function == "COUNT" and aggregate.distinct:
-            named = isinstance(argument, Column) and argument.name in self.plan.unit.columns
-            return Fraction(self.people) if named else None
+            if isinstance(argument, Column) and argument.name in self.plan.unit.columns:
+                return Fraction(self.people)
+            declared = self._distinct(aggregate)
+            return None if declared is None else Fraction(min(declared, self.rows))
         if aggregate.function == "COUNT":
             some = any(isinstance(node, Call) for node in walk(argument or Literal(1)))
             return Fraction(self.rows, 2 if some else 1)
@@ -435,6 +442,14 @@ class _Group:
         if bounds is None or aggregate.function not in {"AVG", "SUM"}:
             return None
         return _typical(*bounds) * (self.rows if aggregate.function == "SUM" else 1)
+
+    def _distinct(self, aggregate: Aggregate) -> int | None:
+        """Return how many values a column can have that is no name of people."""
+        argument = aggregate.argument
+        if not isinstance(argument, Column) or argument.name in self.plan.unit.columns:
+            return None
+        facts = _columns(self.schema).get(folded(argument.name))
+        return None if facts is None else _declared(facts)
 
     def _moment(
         self, aggregate: Aggregate, width: Fraction | None

@@ -23,6 +23,7 @@ from discreet.session.first_run.column_notes import forecast_lines, guess_words,
 from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
 from discreet.session.first_run.policy_proposal import PolicyProposal
 from discreet.session.first_run.policy_questionnaire import Answers, usual_delta
+from discreet.session.opening_arguments import table_name
 from discreet.web.desk import Visitor
 from discreet.web.rendering import Refusal, see_other
 from discreet.web.visits import Form, Visiting, desk_of, field, need, visited
@@ -66,7 +67,9 @@ class FirstRun:
             max_rows=said.get("max_rows", ""),
             max_groups=said.get("max_groups", ""),
         )
-        made = PolicyProposal({Path(name).stem: str(self.folder / name) for name in names}, answers)
+        made = PolicyProposal(
+            {table_name(name): str(self.folder / name) for name in names}, answers
+        )
         for table in made.tables:
             table.take_form()
         unit = said.get("unit") or unit_words(made.unit_guesses())[1]
@@ -90,7 +93,7 @@ class FirstRun:
                     made.change(facts.name, facts.type.value.lower(), table=table.name)
         if not made.answers.delta:
             made.answers = replace(made.answers, delta=usual_delta(made.tables[0].size))
-        data = names[0] if len(names) == 1 else {Path(name).stem: name for name in names}
+        data = names[0] if len(names) == 1 else {table_name(name): name for name in names}
         ledger = f"{made.tables[0].name}.ledger"
         return made.made(SessionSettings(data=data, ledger=ledger))
 

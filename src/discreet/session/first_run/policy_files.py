@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from discreet.errors import WrongKind
+from discreet.errors import NotALedger, WrongKind
 from discreet.ledger import Ledger
 from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy, SessionSettings
 
-_TITLE: Final = "# Who is protected, and what may be told.  Review this file like code.\n"
+_TITLE: Final = "# Who is protected, and what is public.  Review this file like code.\n"
 _KNOWN: Final = "# Bounds and categories are what people know, and never come from the rows.\n"
 _WIDTH: Final = 98
 
@@ -33,10 +33,24 @@ def with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
     >>> len(made.session.ledger_id)
     32
     """
-    address = ledger if is_server(ledger) else str(policy.parent / ledger)
-    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as made:
+    with Ledger.open(_address(ledger, policy), unit=rules.unit, budget=rules.budget) as made:
         session = replace(rules.session or SessionSettings(), ledger_id=made.id)
     return replace(rules, session=session)
+
+
+def _address(ledger: str, policy: Path) -> str:
+    return ledger if is_server(ledger) else str(policy.parent / ledger)
+
+
+def refuse_damaged(ledger: str, policy: Path) -> None:
+    """Refuse a file that is no ledger, or what a lost one left, before anybody answers questions.
+
+    >>> refuse_damaged("a ledger that nobody has made", Path("policy.toml"))
+    """
+    place = Path(_address(ledger, policy))
+    if not is_server(ledger):
+        with suppress(*(() if place.exists() else (NotALedger,))):
+            Ledger.open(place).close()
 
 
 def refuse_overwriting(path: Path) -> None:

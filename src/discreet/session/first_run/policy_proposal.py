@@ -6,7 +6,7 @@ accepts it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from html import escape
@@ -19,7 +19,7 @@ from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.query.relations import folded
 from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Link, PublicSize, TableFacts
-from discreet.session.first_run.column_lines import range_of, read_line
+from discreet.session.first_run.column_lines import range_of, read_line, short_range
 from discreet.session.first_run.column_notes import notes_of
 from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
 from discreet.session.first_run.policy_questionnaire import (
@@ -346,10 +346,11 @@ class PolicyProposal:
         write_policy(Path(path), rules)
         return rules
 
-    def _rows(self, table: NewTable) -> Iterator[tuple[str, str, str, str]]:
+    def _rows(
+        self, table: NewTable, shown: Callable[[ColumnFacts], str]
+    ) -> Iterator[tuple[str, str, str, str]]:
         for facts in table.listed():
-            kind = facts.type.value.lower()
-            yield facts.name, kind, range_of(facts), table.notes(facts)
+            yield facts.name, facts.type.value.lower(), shown(facts), table.notes(facts)
 
     def _titles(self) -> Iterator[tuple[str, NewTable]]:
         for table in self.tables:
@@ -365,7 +366,7 @@ class PolicyProposal:
         lines = ["NOT PRIVATE: for the owner of the data only."] if self.owner else []
         for title, table in self._titles():
             lines.append(title)
-            rows = list(self._rows(table))
+            rows = list(self._rows(table, short_range))
             widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
             for row in rows:
                 cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -377,7 +378,7 @@ class PolicyProposal:
         for title, table in self._titles():
             body = "".join(
                 f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-                for row in self._rows(table)
+                for row in self._rows(table, range_of)
             )
             parts.append(f"<p>{escape(title)}</p><table><tbody>{body}</tbody></table>")
         return f"<div>{''.join(parts)}</div>"
