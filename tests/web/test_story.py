@@ -77,7 +77,7 @@ def test_from_the_wizard_to_an_answer_on_a_laptop(visit, tmp_path):  # noqa: PLR
         page.fill("#amount", "0.01")
         page.click("[data-key=dry]")  # the first step
         page.wait_for_selector("#plan-title")
-        assert "hardly any group would be shown" in page.inner_text("#work")
+        assert "Hardly any group would be shown" in page.inner_text("#work")
         page.wait_for_selector("#dummy-title")
         page.check("[name=confirm]")
         page.click("[data-key=ask]")
