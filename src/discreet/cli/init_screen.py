@@ -13,7 +13,6 @@ from typing import Final
 
 from discreet.accounting import Budget
 from discreet.errors import DiscreetError
-from discreet.plan.expectation import counted
 from discreet.requests.table_schema import ColumnFacts
 from discreet.session.first_run.column_lines import line_of, short_range
 from discreet.session.first_run.column_notes import guess_words, unit_words
@@ -92,11 +91,8 @@ def _ask_table(made: PolicyProposal, table: NewTable, show: Show, ask: Prompt) -
             table.key = found.key if _is_yes(ask(question, "y")) else ()
     show(f"Columns{seen} (Enter accepts all, a letter changes one; nothing is written yet):")
     _ask_columns(made, table, show, ask)
-    if found is not None and table.naming:
-        show(
-            f"99 % of people have at most {counted(found.max_rows, 'row', 'rows')}, in at most "
-            f"{counted(found.max_groups, 'group', 'groups')}: the limits max_rows and max_groups."
-        )
+    if table.limits:
+        show(table.limits)
 
 
 def _ask_columns(made: PolicyProposal, table: NewTable, show: Show, ask: Prompt) -> None:

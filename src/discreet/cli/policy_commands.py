@@ -303,14 +303,12 @@ def _say(
     for line in forecast_lines(policy, schema):
         write(f"{line}\n")
     if looked and policy.about.tuning is None:
-        write("Nothing from the rows was written: add --accept-proposals, or look at a terminal.\n")
+        write("Nothing from the rows was written: add --accept-proposals, or use a terminal.\n")
     elif not looked:
         for each in made.tables:
             if any(map(each.look.is_cell, types[each.name])):
                 read = (f"{name} {kind.value.lower()}" for name, kind in types[each.name].items())
-                write(
-                    f"types: {', '.join(read)}. Other cells are NULL; --owner looks at the rows.\n"
-                )
+                write(f"types: {', '.join(read)}. Other cells are NULL; --owner proposes types.\n")
     place = policy.session or SessionSettings()
     known = [place.ledger or "", *place.sources.values()]
     if any(text.startswith(SERVERS) for text in known):

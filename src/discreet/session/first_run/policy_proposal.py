@@ -20,7 +20,7 @@ from discreet.query.relations import folded
 from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Link, PublicSize, TableFacts
 from discreet.session.first_run.column_lines import range_of, read_line, short_range
-from discreet.session.first_run.column_notes import notes_of
+from discreet.session.first_run.column_notes import limit_words, notes_of
 from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
 from discreet.session.first_run.policy_questionnaire import (
     LOOKED,
@@ -141,6 +141,11 @@ class NewTable:
     def listed(self) -> list[ColumnFacts]:
         """Return the columns of which something is declared: not those that name people."""
         return [each for each in self.facts if each.name not in {*self.naming, *self.pointed}]
+
+    @property
+    def limits(self) -> str:
+        """The limits that are proposed, in words."""
+        return limit_words(self.proposals, self.naming)
 
     def notes(self, facts: ColumnFacts) -> str:
         """Say what the owner should see of a column."""
@@ -371,6 +376,7 @@ class PolicyProposal:
             for row in rows:
                 cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
                 lines.append(f"  {'  '.join(cells).rstrip()}")
+            lines += [f"  {table.limits}"] * bool(table.limits)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -381,6 +387,7 @@ class PolicyProposal:
                 for row in self._rows(table, range_of)
             )
             parts.append(f"<p>{escape(title)}</p><table><tbody>{body}</tbody></table>")
+            parts += [f"<p>{escape(table.limits)}</p>"] * bool(table.limits)
         return f"<div>{''.join(parts)}</div>"
 
 
