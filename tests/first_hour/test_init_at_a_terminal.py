@@ -132,6 +132,18 @@ def test_forms_of_numbers_and_days_are_found(tmp_path):
     assert table.column("note").type is Type.INTEGER  # 2,0 is one
 
 
+def test_whole_numbers_with_gaps_are_listed(tmp_path):
+    write(tmp_path / "votes.csv", list(TABLES["votes"]()))
+    terminal = Terminal(tmp_path, "init", "votes.csv", "--owner")
+    assert terminal.answer("id") == 0
+    assert "integer   9, 12, 14, 18" in terminal.shown
+    (table,) = read_policy(tmp_path / "policy.toml").tables
+    assert table.column("school").categories == (9, 12, 14, 18)
+    by_school = "SELECT school, COUNT(*) AS n, AVG(school) AS m FROM votes GROUP BY school"
+    told = answered(tmp_path, "ask", by_school, "--epsilon=0.9").stdout.splitlines()
+    assert [line.split()[0] for line in told[2:6]] == ["9", "12", "14", "18"]
+
+
 def test_a_size_that_stays_private_warns_of_nothing(tmp_path):
     write(tmp_path / "males.csv", list(TABLES["males"]()))
     terminal = Terminal(tmp_path, "init", "males.csv", "--owner")

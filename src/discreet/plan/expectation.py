@@ -331,9 +331,10 @@ def _one_value(facts: ColumnFacts | None, count: int | None) -> Fraction:
 
 
 def _range(facts: ColumnFacts | None, end: Fraction, *, above: bool) -> Fraction:
-    if facts is None or facts.low is None or facts.high is None:
+    ends = _ends(facts)
+    if ends is None or ends[0] == ends[1]:
         return _UNKNOWN
-    share = (end - facts.low) / (facts.high - facts.low)
+    share = (end - ends[0]) / (ends[1] - ends[0])
     share = 1 - share if above else share
     return min(max(share, Fraction(1, 20)), Fraction(1))
 
@@ -538,10 +539,20 @@ def _bounds(aggregate: Aggregate, plan: Plan, schema: Schema) -> tuple[Fraction,
             return low, high
     name = aggregate.argument.name if isinstance(aggregate.argument, Column) else ""
     for table in schema.tables:
-        facts = table.column(name)
-        if facts is not None and facts.low is not None and facts.high is not None:
-            return facts.low, facts.high
+        ends = _ends(table.column(name))
+        if ends is not None:
+            return ends
     return None
+
+
+def _ends(facts: ColumnFacts | None) -> tuple[Fraction, Fraction] | None:
+    """Return the bounds of a column, or the ends of its numbers."""
+    if facts is None:
+        return None
+    if facts.categories and facts.type.is_number:
+        numbers = [Fraction(each) for each in facts.categories]  # type: ignore[arg-type]
+        return min(numbers), max(numbers)
+    return None if facts.low is None or facts.high is None else (facts.low, facts.high)
 
 
 def _typical(low: Fraction, high: Fraction) -> Fraction:

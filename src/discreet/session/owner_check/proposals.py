@@ -4,7 +4,8 @@ Trust: kernel.  Proposals come from exact numbers about private rows: they are s
 the data, and only what the owner accepts is written.  None of them repeats a single person:
 
     bounds        inner quantiles, with several people beyond each, moved outward to a round number
-    categories    values that at least ``HELD_BY`` people have; rarer ones are counted, not shown
+    categories    values that at least ``HELD_BY`` people have; rarer ones are counted, not shown;
+                  of whole numbers if they leave gaps and none is rarer
     limits        rows and groups that 99 % of people do not exceed
     size          people and rows, rounded to one digit
     NULL, constant, key   yes or no, about all people
@@ -48,6 +49,8 @@ BEYOND: Final = 5
 _HELD: Final = Fraction(99, 100)
 _INNER: Final = Fraction(1, 200)
 _ALL_SEEN: Final = Fraction(3, 4)
+_GAPS: Final = Fraction(3, 4)
+"""Whole numbers that fill no more of their range are listed one by one."""
 _MOSTLY: Final = Fraction(19, 20)
 _COMMA: Final = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+|[+-]?\d+")
 _DAY: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
@@ -357,8 +360,11 @@ def _proposed(facts: ColumnFacts, counted: pa.Table, units: int) -> ColumnPropos
         case Type.INTEGER | Type.FLOAT:
             low, high = _bounds(values, shown, there, whole=facts.type is Type.INTEGER)
             inside = _share_between(values, float(low), float(high), there)
-            facts = replace(facts, low=low, high=high)
             few = facts.type is Type.INTEGER and high - low < FEW_NUMBERS
+            if few and shown.num_rows == values.num_rows <= _GAPS * (high - low + 1):
+                facts = replace(facts, categories=tuple(shown["v"].to_pylist()))
+            else:
+                facts = replace(facts, low=low, high=high)
         case Type.DATE | Type.TIMESTAMP:
             days = _days(values)
             inside = _share_between(values, *days, there)
