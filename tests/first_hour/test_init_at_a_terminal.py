@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.rows.first_hour_tables import write_tables
 from discreet.plan.policy.policy import read_policy
 from discreet.query.types import Type
 from tests.cli.test_commands import answered, run
@@ -57,8 +58,13 @@ def test_the_policy_answers_and_says_who_confirmed_it(asked):
     assert run(folder, "check").exit_code == 0
 
 
-def test_the_transcript_of_men_and_their_years(tmp_path):
-    write(tmp_path / "males.csv", list(TABLES["males"]()))
+@pytest.mark.parametrize("itself", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_transcript_of_men_and_their_years(tmp_path, itself):
+    """It is the same for made-up men and for the table of the package, which is downloaded."""
+    if itself:
+        write_tables(tmp_path)
+    else:
+        write(tmp_path / "males.csv", list(TABLES["males"]()))
     terminal = Terminal(tmp_path, "init", "males.csv", "--owner")
     assert terminal.answer() == 0
     for words in (
