@@ -22,14 +22,14 @@ of NULL: `clinic.ask(text, dialect="bigquery")`. Functions have the same meaning
 No value makes a question fail: an operation without a result (a division by zero, a string that is
 not a number, a sum beyond 64 bits, a string longer than 8,192 bytes) returns NULL.
 
-Questions about public tables alone are answered exactly and cost nothing; to get rows of a public
-table, name its columns. A `SELECT` with its own clause in an outermost `WITH` is a separate
-question that is answered first: the outer question can use the groups that it releases, as in
-`WITH k AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5) city FROM visits GROUP BY city)
-SELECT city, AVG(cost) FROM visits JOIN k USING (city) GROUP BY city`, or with
-`city IN (SELECT city FROM k)`. Both must fit the budget before either is charged; each is a
-separate entry in the ledger. If the first one releases no group, only it is charged. Its numbers
-are in its own answer.
+Questions about public tables alone are answered exactly and cost nothing, and so is `SELECT 1`; to
+get rows of a public table, name its columns. A `SELECT` with its own clause in an outermost `WITH`
+is a separate question that is answered first: the outer question can use the groups that it
+releases, as in `WITH k AS (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5) city FROM visits
+GROUP BY city) SELECT city, AVG(cost) FROM visits JOIN k USING (city) GROUP BY city`, or with `city
+IN (SELECT city FROM k)`. Both must fit the budget before either is charged; each is a separate
+entry in the ledger. If the first one releases no group, only it is charged. Its numbers are in its
+own answer.
 """
 
 BETWEEN = """

@@ -17,7 +17,7 @@ from discreet.query import (
     transformed,
     walk,
 )
-from discreet.query.canonical import form, relation_form
+from discreet.query.canonical import form
 from discreet.query.expressions import Call, Column
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
@@ -275,9 +275,9 @@ def test_one_changed_leaf_changes_the_form(expression, number):
 
 
 def test_a_qualifier_that_names_no_table_stays():
-    one = relation_form(read("SELECT COUNT(*) FROM t WHERE x.a").relation)
-    two = relation_form(read("SELECT COUNT(*) FROM t WHERE t.a").relation)
-    three = relation_form(read("SELECT COUNT(*) FROM t WHERE a").relation)
+    one = form(read("SELECT COUNT(*) FROM t WHERE x.a").relation)
+    two = form(read("SELECT COUNT(*) FROM t WHERE t.a").relation)
+    three = form(read("SELECT COUNT(*) FROM t WHERE a").relation)
     assert one != two
     assert two == three
 
@@ -290,5 +290,5 @@ def test_two_tables_of_one_name_are_told_apart():
 
 def test_bound_relations_have_a_form_and_a_picture():
     scan = Scan("Visits", (("Ward", Type.TEXT),))
-    assert relation_form(scan) == ["scan", "visits", [["ward", "TEXT"]]]
+    assert form(scan) == ["scan", "visits", [["ward", "TEXT"]]]
     assert drawn_relation(scan) == "scan Visits (Ward TEXT)"

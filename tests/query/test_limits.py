@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import QuestionError, UnsupportedSQL
 from discreet.query import canonical, read
-from discreet.query.node_checks import DEEPEST_NESTING, LONGEST_QUESTION, TALLEST_TREE
+from discreet.query.nodes import DEEPEST_NESTING, LONGEST_QUESTION, TALLEST_TREE
 from tests.query.question_text import drawn
 
 COUNT = "SELECT COUNT(*) FROM t WHERE "

@@ -23,7 +23,6 @@ from discreet.query import (
     transformed,
     walk,
 )
-from discreet.query.relations import expressions_in
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
 
@@ -34,7 +33,7 @@ def everything(question):
     above += [item.expression for item in question.order]
     above += [] if question.having is None else [question.having]
     for relation in descend(question.relation):
-        above.extend(expressions_in(relation))
+        above.extend(relation.expressions())
     for expression in above:
         yield from walk(expression)
 

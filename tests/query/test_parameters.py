@@ -9,7 +9,7 @@ import pytest
 from discreet.errors import DiscreetError
 from discreet.query import read
 from discreet.query.canonical import canonical
-from discreet.query.sql.parameters import parameters_of
+from discreet.query.sql.tokens import parameters_of
 
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE "
 

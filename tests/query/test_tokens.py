@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import QuestionError, UnreadableSQL
-from discreet.query.sql.expressions import moment
+from discreet.query.functions import moment
 from discreet.query.sql.tokens import TokenKind, number, tokens
 from discreet.query.types import Type
 from tests.query.dialect import underlined

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from discreet.query import read, read_expression, said
 from discreet.query.expression_text import quoted, said_number
 from discreet.query.expressions import Column, Star, Window, walk
-from discreet.query.relations import descend, expressions_in
+from discreet.query.relations import descend
 from tests.query.dialect import ACCEPTED
 from tests.query.expressions import expressions
 from tests.query.question_text import drawn
@@ -24,7 +24,7 @@ def test_what_is_said_is_read_again(expression):
 def test_expressions_of_the_dialect_are_read_again(entry):
     question = read(entry.sql)
     for relation in descend(question.relation):
-        for expression in expressions_in(relation):
+        for expression in relation.expressions():
             if not isinstance(expression, Star):
                 assert read_expression(said(expression)) == expression
     for _, key in question.keys:

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Final
 
 from discreet.engines.hash_order import Value
-from discreet.query.functions import TEXT_CASTS
+from discreet.query.functions import CAST_VALUES
 from discreet.query.types import LARGEST, SMALLEST, Type
 
 __all__ = ["cast", "finite", "fitting", "read", "rounded"]
@@ -47,11 +47,11 @@ def rounded(value: float) -> int:
 
 
 _CASTS: Final[dict[tuple[Type, Type], Callable[..., Value]]] = {
+    **CAST_VALUES,
     (Type.INTEGER, Type.FLOAT): float,
     (Type.INTEGER, Type.BOOLEAN): bool,
     (Type.FLOAT, Type.INTEGER): lambda value: fitting(rounded(value)),
     (Type.BOOLEAN, Type.INTEGER): int,
-    **TEXT_CASTS,
 }
 
 

@@ -9,7 +9,7 @@ import discreet.session as sessions
 from discreet.errors import NotPerUnit, QuestionError, UnknownName
 from discreet.query.relations import Distinct, Project, Scan
 from discreet.query.types import Type
-from discreet.session.planning import PublicTableReader
+from discreet.session.public_tables import PublicTableReader
 
 POLICY = """
 format = 1
@@ -57,6 +57,24 @@ def asked():
     yield ask
     for session in opened:
         session.close()
+
+
+@pytest.mark.parametrize("tables", [("people",), ("people", "shops")])
+def test_a_question_without_a_table_is_answered_for_nothing(tables):
+    everything = {"people": people([0.5, 1.0]), "shops": SHOPS}
+    policy = POLICY if len(tables) > 1 else POLICY[: POLICY.index("[tables.shops]")]
+    given = {name: everything[name] for name in tables}
+    with sessions.open(given, policy=policy, test_mode=True) as session:
+        plan = session.plan("SELECT 1 AS one, 'x' || 'y' AS text LIMIT 1", epsilon=1)
+        assert plan.exact
+        assert plan.price.epsilon == 0
+        assert session.ask(plan).rows() == [{"one": 1, "text": "xy"}]
+
+
+@pytest.mark.parametrize("text", ["SELECT ward", "SELECT COUNT(*)", "SELECT 1 WHERE 1 = 0"])
+def test_other_questions_need_a_table(asked, text):
+    with pytest.raises(QuestionError, match="FROM is missing"):
+        asked(text)
 
 
 EXACT = {

@@ -83,7 +83,7 @@ def test_a_plan_that_was_made_before_the_change_is_refused(visits):
 def test_a_change_after_the_charge_gives_no_answer_and_the_next_session_completes_it(
     visits, monkeypatch
 ):
-    charged = AnswerPipeline._pay
+    charged = AnswerPipeline._begin
 
     def late(self, *arguments):
         found = charged(self, *arguments)
@@ -92,7 +92,7 @@ def test_a_change_after_the_charge_gives_no_answer_and_the_next_session_complete
 
     with opened(visits) as session:
         with monkeypatch.context() as patched:
-            patched.setattr(AnswerPipeline, "_pay", late)
+            patched.setattr(AnswerPipeline, "_begin", late)
             with pytest.raises(SourceChanged):
                 session.ask(COUNT, epsilon=1)
         assert spent(session) == 1

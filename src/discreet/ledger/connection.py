@@ -2,12 +2,12 @@
 
 Trust: kernel.
 
-Definition.  Callers add their request to those that wait.  One of them leads: it serves all that
-wait as one batch.  It locks out other processes, reads the entries that they have appended, serves
-the requests one after another, and commits; then all these callers return, and one that has come
-meanwhile leads.  So nothing is told before it is durable, refusals included, since they may rest on
-charges of the same batch.  A request inspects the state and the history of its key and appends what
-follows; the next request of the batch sees that.
+Definition.  Callers add their request to those that wait, and take their turn.  Whoever has the
+turn serves all that wait as one batch: it locks out other processes, reads the entries that they
+have appended, serves the requests one after another, and commits; the turns of those whose request
+was served meanwhile are over at once.  So nothing is told before it is durable, refusals included,
+since they may rest on charges of the same batch.  A request inspects the state and the history of
+its key and appends what follows; the next request of the batch sees that.
 
 Where a batch fails or is interrupted, each of its requests gets an error; the state is discarded
 and rebuilt from the store, so that memory and disk agree whichever way the commit went (T3).  What
@@ -27,7 +27,6 @@ from __future__ import annotations
 import functools
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -48,7 +47,6 @@ from discreet.noise import SYSTEM
 _PAGE: Final = 500
 _MOST: Final = 512
 _KEPT_EVERY: Final = 1000
-_MOMENT: Final = 0.5
 
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
@@ -129,22 +127,15 @@ class LedgerRequest(Protocol[Result_co]):
 
 @final
 class _Ticket:
-    """A request that waits; its caller is woken when it is over, or when it is to lead."""
+    """A request that waits, and what came of it."""
 
-    __slots__ = ("error", "over", "request", "result", "woken")
+    __slots__ = ("error", "over", "request", "result")
 
     def __init__(self, request: LedgerRequest[object]) -> None:
         self.request = request
-        self.woken = threading.Lock()
-        self.woken.acquire()
         self.over = False
         self.result: object = None
         self.error: BaseException | None = None
-
-    def wake(self) -> None:
-        """Let the caller look; waking twice does nothing."""
-        with suppress(RuntimeError):
-            self.woken.release()
 
 
 class LedgerConnection:
@@ -156,9 +147,7 @@ class LedgerConnection:
         self._timeout = timeout
         self._process = os.getpid()
         self._turn = threading.Lock()  # of whoever uses the store
-        self._line = threading.Lock()  # of whoever changes the next two
         self._waiting: deque[_Ticket] = deque()
-        self._leader: _Ticket | None = None
         self._state: LedgerState | None = None
         self._seen: tuple[int, str] = (0, NO_HEAD)
         self._open = self.closed = False
@@ -182,42 +171,15 @@ class LedgerConnection:
         self.check_process()
         ticket = _Ticket(request)
         try:
-            with self._line:
-                self._waiting.append(ticket)
-            self._wait(ticket)
-            if not ticket.over:
-                with self._in_turn():
+            self._waiting.append(ticket)
+            with self._in_turn():
+                if not ticket.over:
                     self._serve(self._batched(ticket))
         finally:
-            ticket.over = True  # whoever leads passes it over from now on
-            self._hand_over(ticket)
+            ticket.over = True  # whoever has the turn passes it over from now on
         if ticket.error is not None:
             raise ticket.error.with_traceback(None)
         return cast("Result", ticket.result)
-
-    def _wait(self, ticket: _Ticket) -> None:
-        """Return when a request is over, or when it is to lead.
-
-        A leader that an interrupt has stopped amid handing over is missed after a moment.
-        """
-        until = time.monotonic() + self._timeout
-        while not ticket.over:
-            with self._line:
-                if self._leader is None or self._leader.over:
-                    self._leader = ticket
-                if self._leader is ticket:
-                    return
-            ticket.woken.acquire(timeout=_MOMENT)
-            if time.monotonic() > until:
-                raise late_error()
-
-    def _hand_over(self, ticket: _Ticket) -> None:
-        """Let the next one lead, if this one did."""
-        with self._line:
-            if self._leader is ticket:
-                self._leader = next((each for each in self._waiting if not each.over), None)
-                if self._leader is not None:
-                    self._leader.wake()
 
     def check_process(self) -> None:
         """Refuse a process that was forked from the one that has opened the ledger."""
@@ -240,11 +202,10 @@ class LedgerConnection:
     def _batched(self, own: _Ticket) -> list[_Ticket]:
         """Return a ticket, and others that wait."""
         tickets = [own]
-        with self._line:
-            while self._waiting and len(tickets) < _MOST:
-                ticket = self._waiting.popleft()
-                if ticket is not own and not ticket.over:
-                    tickets.append(ticket)
+        while self._waiting and len(tickets) < _MOST:
+            ticket = self._waiting.popleft()
+            if ticket is not own and not ticket.over:
+                tickets.append(ticket)
         return tickets
 
     def _serve(self, tickets: list[_Ticket]) -> None:
@@ -259,7 +220,6 @@ class LedgerConnection:
         finally:
             for ticket in tickets:
                 ticket.over = True
-                ticket.wake()
 
     def _record(self, tickets: list[_Ticket]) -> None:
         """Serve requests, and return when everything is durable."""

@@ -24,7 +24,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.plan.aggregates.estimator import Predicted
-from discreet.plan.binding.joins import conjuncts
 from discreet.plan.error_forecast import ErrorForecast
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.statistics.answer_layout import AnswerColumn
@@ -36,6 +35,7 @@ from discreet.query.expressions import (
     Expression,
     Grouped,
     Literal,
+    conjuncts,
     walk,
 )
 from discreet.query.relations import Filter, Scan, descend, folded

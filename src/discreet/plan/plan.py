@@ -48,7 +48,7 @@ from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases, trees_of
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
-from discreet.query.canonical import canonical, form, relation_form
+from discreet.query.canonical import canonical, form
 from discreet.query.expressions import Expression
 from discreet.query.question import Question
 from discreet.requests.cell_sums import CellSums
@@ -301,7 +301,7 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         data["trees"] = [_tree(tree, read) for tree, read in trees.items()]
     if search is not None:
         data["search"] = {
-            "relation": relation_form(search.request.relation),
+            "relation": form(search.request.relation),
             "measures": [_measure(part) for part in search.request.measures],
             "tree": encode(search.tree),
             "answer": [encode(part) for part in search.promise.leaves],
@@ -320,7 +320,7 @@ def request_document(request: EngineRequest) -> dict[str, Any]:
     True
     """
     return {
-        "relation": relation_form(request.relation),
+        "relation": form(request.relation),
         "units": [_form(part) for part in request.unit],
         "keys": [[_form(key.expression), key.type.value] for key in request.keys],
         "groups": request.groups,

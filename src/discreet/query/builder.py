@@ -14,10 +14,11 @@ from typing import Any, TypedDict, Unpack, final
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
-from discreet.query.expressions import Aggregate, Expression, Pair, Star, check_expression
+from discreet.query.expressions import Aggregate, Expression, Pair, Star, conjunction
+from discreet.query.nodes import Node
 from discreet.query.question import Question
-from discreet.query.relations import KINDS, Join, Named, Relation, Table, UnionAll, check_relation
-from discreet.query.row_level import only_rows
+from discreet.query.relations import KINDS, Join, Named, Relation, Table, UnionAll
+from discreet.query.sql.clauses import flat
 from discreet.query.sql.parse import (
     as_question,
     read_expression,
@@ -26,45 +27,99 @@ from discreet.query.sql.parse import (
     read_relation,
 )
 from discreet.query.sql.privacy_clause import clause_of
-from discreet.query.sql.select_syntax import Item, Select, both
-from discreet.query.sql.selects import flat
-from discreet.query.sql.subqueries import subquery_relation
+from discreet.query.sql.select import Item, Select, subquery_relation
 
 Bounds = tuple[Any, Any]
 """The lowest and the highest value: exact numbers, or floats that stand for their decimal text."""
 
 
-class _Options(TypedDict, total=False):
+class Options(TypedDict, total=False):
+    """Keywords of an aggregate.
+
+    ``name`` is the name of the column; only rows for which ``where`` is true count; ``bounds`` are
+    those of every value, and ``bounds_per_group`` those of what one unit adds to one group;
+    ``epsilon`` is the part of the price that goes to this aggregate.
+    """
+
     name: str | None
     where: str | None
+    bounds: Bounds | None
+    bounds_per_group: Bounds | None
     epsilon: object
 
 
-class CountOptions(_Options, total=False):
-    """Keywords of a count."""
+class _Aggregates:
+    """The aggregates that can be asked about rows, or about groups of them."""
 
-    bounds_per_group: Bounds | None
+    __slots__ = ()
 
+    def count(self, of: str | None = None, **options: Unpack[Options]) -> Asked:
+        """Count all rows, or those in which an expression is not NULL."""
+        argument = None if of is None else read_expression(of)
+        return self._add(Aggregate("COUNT", argument), **options)
 
-class ValueOptions(_Options, total=False):
-    """Keywords of an aggregate that takes the bounds of every value."""
+    def count_distinct(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Count the different values of an expression, such as the people."""
+        return self._add(Aggregate("COUNT", read_expression(of), distinct=True), **options)
 
-    bounds: Bounds | None
+    def sum(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Add up an expression."""
+        return self._add(Aggregate("SUM", read_expression(of)), **options)
 
+    def mean(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Take the mean of an expression."""
+        return self._add(Aggregate("AVG", read_expression(of)), **options)
 
-class SumOptions(CountOptions, ValueOptions, total=False):
-    """Keywords of a sum or a mean."""
+    def variance(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Take the variance of an expression, as of a sample."""
+        return self._add(Aggregate("VAR_SAMP", read_expression(of)), **options)
+
+    def stddev(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Take the standard deviation of an expression, as of a sample."""
+        return self._add(Aggregate("STDDEV_SAMP", read_expression(of)), **options)
+
+    def min(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Take a value near the lowest, between the bounds."""
+        return self._add(Aggregate("MIN", read_expression(of)), **options)
+
+    def max(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Take a value near the highest, between the bounds."""
+        return self._add(Aggregate("MAX", read_expression(of)), **options)
+
+    def median(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Take the value in the middle."""
+        return self.percentile(of, 0.5, **options)
+
+    def percentile(self, of: str, fraction: object, **options: Unpack[Options]) -> Asked:
+        """Take the value below which a fraction of the values lies."""
+        place = decimal(fraction, name="fraction")
+        if not 0 <= place <= 1:
+            raise OutOfRange(
+                what="fraction is not from 0 to 1.",
+                why="it is a part of all values.",
+                do="give a fraction such as 0.9.",
+            )
+        total = Aggregate("PERCENTILE_CONT", read_expression(of), parameter=place)
+        return self._add(total, **options)
+
+    def quantiles(self, of: str, parts: int, **options: Unpack[Options]) -> Asked:
+        """Take the values that cut all values into this many equal parts, with both ends."""
+        count = whole(parts, name="parts", low=1, high=1000)
+        total = Aggregate("APPROX_QUANTILES", read_expression(of), parameter=Fraction(count))
+        return self._add(total, **options)
+
+    def mode(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Take the most frequent of the public values of an expression."""
+        return self._add(Aggregate("MODE", read_expression(of)), **options)
+
+    def _add(self, total: Aggregate, **options: Unpack[Options]) -> Asked:
+        raise NotImplementedError
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(_Aggregates):
     """Groups of rows and the aggregates that are asked about them.
-
-    All aggregates take these keywords, as far as they make sense: ``name`` is the name of the
-    column; only rows for which ``where`` is true count; ``bounds`` are those of every value, and
-    ``bounds_per_group`` those of what one unit adds to one group; ``epsilon`` is the part of the
-    price that goes to this aggregate.
 
     >>> from discreet.query.builder import table
     >>> from discreet.query.sql.parse import read
@@ -81,66 +136,6 @@ class Asked:
     def question(self) -> Question:
         """Return the question, after the same checks as those of SQL text."""
         return as_question(self.select)
-
-    def count(self, of: str | None = None, **options: Unpack[CountOptions]) -> Asked:
-        """Count all rows, or those in which an expression is not NULL."""
-        return self._count(
-            Aggregate("COUNT", None if of is None else read_expression(of)), **options
-        )
-
-    def count_distinct(self, of: str, **options: Unpack[CountOptions]) -> Asked:
-        """Count the different values of an expression, such as the people."""
-        return self._count(Aggregate("COUNT", read_expression(of), distinct=True), **options)
-
-    def sum(self, of: str, **options: Unpack[SumOptions]) -> Asked:
-        """Add up an expression."""
-        return self._add(Aggregate("SUM", read_expression(of)), **options)
-
-    def mean(self, of: str, **options: Unpack[SumOptions]) -> Asked:
-        """Take the mean of an expression."""
-        return self._add(Aggregate("AVG", read_expression(of)), **options)
-
-    def variance(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
-        """Take the variance of an expression, as of a sample."""
-        return self._value(Aggregate("VAR_SAMP", read_expression(of)), **options)
-
-    def stddev(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
-        """Take the standard deviation of an expression, as of a sample."""
-        return self._value(Aggregate("STDDEV_SAMP", read_expression(of)), **options)
-
-    def min(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
-        """Take a value near the lowest, between the bounds."""
-        return self._value(Aggregate("MIN", read_expression(of)), **options)
-
-    def max(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
-        """Take a value near the highest, between the bounds."""
-        return self._value(Aggregate("MAX", read_expression(of)), **options)
-
-    def median(self, of: str, **options: Unpack[ValueOptions]) -> Asked:
-        """Take the value in the middle."""
-        return self.percentile(of, 0.5, **options)
-
-    def percentile(self, of: str, fraction: object, **options: Unpack[ValueOptions]) -> Asked:
-        """Take the value below which a fraction of the values lies."""
-        place = decimal(fraction, name="fraction")
-        if not 0 <= place <= 1:
-            raise OutOfRange(
-                what="fraction is not from 0 to 1.",
-                why="it is a part of all values.",
-                do="give a fraction such as 0.9.",
-            )
-        total = Aggregate("PERCENTILE_CONT", read_expression(of), parameter=place)
-        return self._value(total, **options)
-
-    def quantiles(self, of: str, parts: int, **options: Unpack[ValueOptions]) -> Asked:
-        """Take the values that cut all values into this many equal parts, with both ends."""
-        count = whole(parts, name="parts", low=1, high=1000)
-        total = Aggregate("APPROX_QUANTILES", read_expression(of), parameter=Fraction(count))
-        return self._value(total, **options)
-
-    def mode(self, of: str, **options: Unpack[_Options]) -> Asked:
-        """Take the most frequent of the public values of an expression."""
-        return self._add(Aggregate("MODE", read_expression(of)), **_known(options, _Options))
 
     def show(self, *items: str, **named: str) -> Asked:
         """Add any expression over keys and aggregates, such as ``"SUM(a) / COUNT(*) AS ratio"``."""
@@ -165,41 +160,21 @@ class Asked:
     def _with(self, **changes: Any) -> Asked:
         return Asked(replace(self.select, **changes))
 
-    def _count(self, total: Aggregate, **options: Unpack[CountOptions]) -> Asked:
-        return self._add(total, **_known(options, CountOptions))
-
-    def _value(self, total: Aggregate, **options: Unpack[ValueOptions]) -> Asked:
-        return self._add(total, **_known(options, ValueOptions))
-
-    def _add(  # noqa: PLR0913 (the keywords that all aggregates share)
-        self,
-        total: Aggregate,
-        *,
-        name: str | None = None,
-        where: str | None = None,
-        bounds: Bounds | None = None,
-        bounds_per_group: Bounds | None = None,
-        epsilon: object = None,
-    ) -> Asked:
+    def _add(self, total: Aggregate, **options: Unpack[Options]) -> Asked:
         """Add an aggregate with its keywords."""
+        where, epsilon = options.get("where"), options.get("epsilon")
         exact = None if epsilon is None else decimal(epsilon, name="epsilon")
         asked = replace(
             total,
             where=None if where is None else read_expression(where),
-            bounds_per_row=_pair(bounds, "bounds"),
-            bounds_per_group=_pair(bounds_per_group, "bounds_per_group"),
+            bounds_per_row=_pair(options.get("bounds"), "bounds"),
+            bounds_per_group=_pair(options.get("bounds_per_group"), "bounds_per_group"),
             epsilon=None if exact is None else positive(exact, name="epsilon"),
         )
-        return self._with(items=(*self.select.items, Item(asked, name)))
-
-
-def _known(options: Any, kind: type[_Options]) -> Any:
-    """Refuse keywords that an aggregate does not take, as Python does."""
-    for name in options:
-        if name not in kind.__annotations__:
+        for name in options.keys() - Options.__annotations__.keys():
             message = f"unexpected keyword argument {name!r}"
             raise TypeError(message)
-    return options
+        return self._with(items=(*self.select.items, Item(asked, options.get("name"))))
 
 
 def read_items(items: tuple[str, ...], named: dict[str, str]) -> tuple[Item, ...]:
@@ -234,7 +209,7 @@ def _pair(bounds: object, name: str) -> Pair | None:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(_Aggregates, Node):
     """Rows of a table, filtered, joined and projected.
 
     >>> from discreet.query.sql.parse import read
@@ -248,19 +223,13 @@ class Rows:
     source: Relation
     condition: Expression | None = None
 
-    def __post_init__(self) -> None:
-        """Accept a relation and a condition."""
-        check_relation(self.source)
-        if self.condition is not None:
-            check_expression(self.condition)
-
     def alias(self, name: str) -> Rows:
         """Give the rows a name, by which their columns can be called: ``name.column``."""
         return Rows(Named(self.relation(), name))
 
     def where(self, condition: str) -> Rows:
         """Keep the rows for which a condition is true."""
-        return Rows(self.source, both(self.condition, read_expression(condition)))
+        return Rows(self.source, conjunction([self.condition, read_expression(condition)]))
 
     def select(self, *items: str, **named: str) -> Rows:
         """Turn each row into these columns; ``"*"`` keeps all columns."""
@@ -290,7 +259,7 @@ class Rows:
                 why="which rows stand beside each other must be said once.",
                 do=f"give on= or using=, except for a cross join; kinds: {', '.join(KINDS)}.",
             )
-        condition = None if on is None else only_rows(read_expression(on), place="ON")
+        condition = None if on is None else read_expression(on)
         return Rows(Join(self.relation(), _relation_of(other), kind, condition, tuple(names)))
 
     def union_all(self, *others: Rows) -> Rows:
@@ -314,66 +283,16 @@ class Rows:
         items = read_items(keys, named)
         return Asked(self._select(items, group=items))
 
-    def count(self, of: str | None = None, *, name: str | None = None) -> Asked:
-        """Count all rows; for more, begin with ``group_by()``."""
-        return self._all().count(of, name=name)
-
-    def count_distinct(self, of: str, *, name: str | None = None) -> Asked:
-        """Count the different values of an expression among all rows."""
-        return self._all().count_distinct(of, name=name)
-
-    def sum(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
-        """Add up an expression over all rows."""
-        return self._all().sum(of, bounds=bounds, name=name)
-
-    def mean(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
-        """Take the mean of an expression over all rows."""
-        return self._all().mean(of, bounds=bounds, name=name)
-
-    def median(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
-        """Take the value in the middle of all rows."""
-        return self._all().median(of, bounds=bounds, name=name)
-
-    def variance(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
-        """Take the variance of an expression over all rows, as of a sample."""
-        return self._all().variance(of, bounds=bounds, name=name)
-
-    def stddev(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
-        """Take the standard deviation of an expression over all rows, as of a sample."""
-        return self._all().stddev(of, bounds=bounds, name=name)
-
-    def min(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
-        """Take a value near the lowest of all rows."""
-        return self._all().min(of, bounds=bounds, name=name)
-
-    def max(self, of: str, *, bounds: Bounds | None = None, name: str | None = None) -> Asked:
-        """Take a value near the highest of all rows."""
-        return self._all().max(of, bounds=bounds, name=name)
-
-    def percentile(
-        self, of: str, fraction: object, *, bounds: Bounds | None = None, name: str | None = None
-    ) -> Asked:
-        """Take the value below which a fraction of all rows lies."""
-        return self._all().percentile(of, fraction, bounds=bounds, name=name)
-
-    def quantiles(
-        self, of: str, parts: int, *, bounds: Bounds | None = None, name: str | None = None
-    ) -> Asked:
-        """Take the values that cut all rows into this many equal parts, with both ends."""
-        return self._all().quantiles(of, parts, bounds=bounds, name=name)
-
-    def mode(self, of: str, *, name: str | None = None) -> Asked:
-        """Take the most frequent of the public values of all rows."""
-        return self._all().mode(of, name=name)
+    def _add(self, total: Aggregate, **options: Unpack[Options]) -> Asked:
+        """Ask about all rows."""
+        rows = Asked(Select(items=(), source=self.source, where=self.condition))
+        return rows._add(total, **options)  # noqa: SLF001 (the same step)
 
     def relation(self) -> Relation:
         """Return the rows as a relation; with a condition they are a subquery."""
         if self.condition is None:
             return self.source
         return subquery_relation(self._select((Item(Star()),)))
-
-    def _all(self) -> Asked:
-        return Asked(Select(items=(), source=self.source, where=self.condition))
 
     def _select(
         self,

@@ -27,6 +27,7 @@ from discreet.query.expressions import (
 from discreet.query.functions import (
     AGGREGATES,
     ANYWHERE,
+    CASTS,
     FUNCTIONS,
     GROUP_WINDOWS,
     PARTS,
@@ -50,7 +51,6 @@ from discreet.query.relations import (
     UnionAll,
     Valued,
     descend,
-    expressions_in,
     folded,
 )
 from discreet.query.source_text import Span, inner_query_refused, meant_as_text, pointed
@@ -69,23 +69,6 @@ __all__ = [
     "check_condition",
     "typed",
 ]
-
-CASTS: Final[dict[Type, frozenset[Type]]] = {
-    Type.INTEGER: frozenset({Type.INTEGER, Type.FLOAT, Type.TEXT, Type.BOOLEAN}),
-    Type.FLOAT: frozenset({Type.FLOAT, Type.INTEGER}),
-    Type.TEXT: frozenset({Type.TEXT, Type.INTEGER, Type.FLOAT, Type.DATE, Type.TIMESTAMP}),
-    Type.BOOLEAN: frozenset({Type.BOOLEAN, Type.INTEGER, Type.TEXT}),
-    Type.DATE: frozenset({Type.DATE, Type.TEXT, Type.TIMESTAMP}),
-    Type.TIMESTAMP: frozenset({Type.TIMESTAMP, Type.DATE}),
-}
-"""From which type to which a value can be cast.
-
-A FLOAT becomes the nearest INTEGER (halves away from zero, NULL outside 64 bits), an INTEGER the
-nearest FLOAT; BOOLEAN and INTEGER are 0 and 1, and every other INTEGER is true; a TIMESTAMP becomes
-its DATE, and a DATE its midnight.  TEXT is read as an INTEGER of at most 18 digits, a plain decimal
-number, a day YYYY-MM-DD, or a moment YYYY-MM-DD HH:MM:SS with up to six decimals, and is NULL if it
-is nothing of the kind.
-"""
 
 
 class ColumnTypes(dict[str, Type]):
@@ -439,7 +422,7 @@ def check_bound(relation: Relation) -> None:
     for node in descend(relation):
         unbound = type(node) in {Table, Named, Valued} or (type(node) is Join and bool(node.using))
         unbound = unbound or (type(node) is SemiJoin and node.compared is not None)
-        for expression in expressions_in(node):
+        for expression in node.expressions():
             unbound = unbound or any(_is_unbound(part) for part in walk(expression))
         if unbound:
             raise UnsupportedSQL(

@@ -2,62 +2,49 @@
 
 Trust: kernel.  The plan reasons about these nodes, and engines compute them.
 
-Definition.  An expression is a tree of the nodes below.  Nodes are values: two are equal if they
-compute the same thing in the same words, wherever they were written (spans do not count).
-A node checks its parts when it is made: functions are known and have as many arguments as they
-take, and everything is what its annotation says (:mod:`discreet.query.node_checks`).
-``children()`` are the expressions directly below; ``rebuilt(children)`` is the same node over
-others, in the same order and number.
+Definition.  An expression is a tree of the nodes below.  A node checks its parts when it is made:
+functions are known and have as many arguments as they take, what is added up is computed from one
+row, and everything is what its annotation says (:mod:`discreet.query.nodes`).
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Final, Self, final
+from typing import Any, Final, final
 
-from discreet.query.functions import AGGREGATES, ANYWHERE, PLAIN, WINDOWS
-from discreet.query.node_checks import Node, check_function, scalar_of, wrong
-from discreet.query.source_text import Span
+from discreet.errors import InputError, QuestionError
+from discreet.query.functions import AGGREGATES, ANYWHERE, PLAIN, RELEASED, WINDOWS
+from discreet.query.nodes import ExpressionNode, Node, check_function, scalar_of, size_of, wrong
+from discreet.query.source_text import CLAUSES, Span, inner_query_refused, unsupported
 from discreet.query.types import Scalar, Type, type_of
 
 Pair = tuple[Fraction, Fraction]
 
 
-class Leaf(Node):
-    """What has nothing below it, in an expression or a relation."""
-
-    __slots__ = ()
-
-    def children(self) -> tuple[()]:
-        """Return nothing: there is nothing below."""
-        return ()
-
-    def rebuilt(self, children: Sequence[object]) -> Self:  # noqa: ARG002 (there are none)
-        """Return the node itself."""
-        return self
-
-
-class _Hashed(Node):
-    """What is looked up again and again: its hash is worked out once."""
+class _Hashed(ExpressionNode):
+    """What is looked up again and again: its hash is worked out once, and not copied with it."""
 
     __slots__ = ("_hashed",)
 
     _hashed: int
-    """No part of the value, and not copied with it."""
 
-    def _keep_hash(self, *parts: object) -> int:
-        """Work out the hash of the parts that equal nodes share."""
-        found = hash(parts)
-        object.__setattr__(self, "_hashed", found)
-        return found
+    def __hash__(self) -> int:
+        """Return what equal nodes share."""
+        try:
+            return self._hashed
+        except AttributeError:
+            kind: Any = self
+            found = hash(tuple(getattr(self, item.name) for item in fields(kind) if item.compare))
+            object.__setattr__(self, "_hashed", found)
+            return found
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Column(Leaf):
+class Column(ExpressionNode):
     """A column by its name; ``table`` is the qualifier, and None once names are bound.
 
     >>> Column("ward", table="v")
@@ -71,7 +58,7 @@ class Column(Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Literal(Leaf):
+class Literal(ExpressionNode):
     """A value written in the question; numbers are exact, and 1.0 is 1.
 
     >>> Literal(Fraction(2)) == Literal(2), Literal(True) == Literal(1)
@@ -109,29 +96,23 @@ class Call(_Hashed):
     function: str
     arguments: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+    __hash__ = _Hashed.__hash__
 
     def _check(self) -> None:
         check_function(self.function, ANYWHERE, len(self.arguments), self.span)
-
-    def __hash__(self) -> int:
-        """Return what equal calls share."""
-        try:
-            return self._hashed
-        except AttributeError:
-            return self._keep_hash(self.function, self.arguments)
 
     def children(self) -> tuple[Expression, ...]:
         """Return the expressions directly below."""
         return self.arguments
 
-    def rebuilt(self, children: Sequence[Expression]) -> Call:
+    def rebuilt(self, children: Iterable[Expression]) -> Call:
         """Return the same call of other arguments."""
         return Call(self.function, tuple(children), span=self.span)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Case(Node):
+class Case(ExpressionNode):
     """The value of the first branch whose condition is true, else the default, else NULL.
 
     >>> Case(((Column("old"), Literal("senior")),)).default is None
@@ -146,21 +127,10 @@ class Case(Node):
         if not self.branches:
             raise wrong("a CASE has no branches.", self.span)
 
-    def children(self) -> tuple[Expression, ...]:
-        """Return conditions and values by turns, then the default."""
-        pairs = tuple(part for branch in self.branches for part in branch)
-        return pairs if self.default is None else (*pairs, self.default)
-
-    def rebuilt(self, children: Sequence[Expression]) -> Case:
-        """Return the same branches over other expressions."""
-        count = 2 * len(self.branches)
-        pairs = tuple(zip(children[0:count:2], children[1:count:2], strict=True))
-        return replace(self, branches=pairs, default=None if self.default is None else children[-1])
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class Cast(Node):
+class Cast(ExpressionNode):
     """A value turned into another type; NULL where that cannot be done.
 
     >>> Cast(Column("age"), Type.INTEGER).to
@@ -170,14 +140,6 @@ class Cast(Node):
     argument: Expression
     to: Type
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
-
-    def children(self) -> tuple[Expression, ...]:
-        """Return the expressions directly below."""
-        return (self.argument,)
-
-    def rebuilt(self, children: Sequence[Expression]) -> Cast:
-        """Return the same cast of another expression."""
-        return Cast(children[0], self.to, span=self.span)
 
 
 @final
@@ -196,7 +158,7 @@ class Order(Node):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Window(Node):
+class Window(ExpressionNode):
     """A function of the rows that share a partition; lives in a Project only.
 
     The frame is SQL's own: without an order the whole partition, with one all rows up to the
@@ -214,21 +176,6 @@ class Window(Node):
 
     def _check(self) -> None:
         check_function(self.function, WINDOWS, len(self.arguments), self.span)
-
-    def children(self) -> tuple[Expression, ...]:
-        """Return arguments, partition and order, in this order."""
-        return (*self.arguments, *self.partition, *(item.expression for item in self.order))
-
-    def rebuilt(self, children: Sequence[Expression]) -> Window:
-        """Return the same window over other expressions."""
-        first, second = len(self.arguments), len(self.arguments) + len(self.partition)
-        pairs = zip(self.order, children[second:], strict=True)
-        return replace(
-            self,
-            arguments=tuple(children[:first]),
-            partition=tuple(children[first:second]),
-            order=tuple(replace(item, expression=child) for item, child in pairs),
-        )
 
 
 @final
@@ -253,21 +200,15 @@ class Aggregate(_Hashed):
     bounds_per_row: Pair | None = field(default=None, kw_only=True)
     epsilon: Fraction | None = field(default=None, kw_only=True)
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+    __hash__ = _Hashed.__hash__
 
     def _check(self) -> None:
         check_function(self.function, AGGREGATES, int(self.argument is not None), self.span)
         if self.distinct and (self.argument is None or self.function not in PLAIN):
             raise wrong(f"{self.function} does not tell distinct values apart.", self.span)
+        for value in self.children():
+            check_row(value, "an aggregate", span=self.span)
         self._check_numbers()
-
-    def __hash__(self) -> int:
-        """Return what equal aggregates share."""
-        try:
-            return self._hashed
-        except AttributeError:
-            numbers = (self.parameter, self.bounds_per_group, self.bounds_per_row, self.epsilon)
-            parts = (self.function, self.argument, self.distinct, self.where)
-            return self._keep_hash(*parts, *numbers)
 
     def _check_numbers(self) -> None:
         """Refuse numbers out of their ranges."""
@@ -282,35 +223,19 @@ class Aggregate(_Hashed):
                 raise wrong(f"the level of {self.function} has more than 18 digits.", self.span)
         if self.epsilon is not None and self.epsilon <= 0:
             raise wrong("the epsilon of an aggregate is not above zero.", self.span)
-        for bounds in (self.bounds_per_group, self.bounds_per_row):
-            if bounds is not None and bounds[0] > bounds[1]:
-                raise wrong("the bounds are not in their order.", self.span)
-
-    def children(self) -> tuple[Expression, ...]:
-        """Return the argument and the condition, as far as there are any."""
-        return tuple(part for part in (self.argument, self.where) if part is not None)
-
-    def rebuilt(self, children: Sequence[Expression]) -> Aggregate:
-        """Return the same aggregate over other expressions."""
-        rest = list(children)
-        argument = None if self.argument is None else rest.pop(0)
-        where = None if self.where is None else rest.pop(0)
-        return Aggregate(
-            self.function,
-            argument,
-            distinct=self.distinct,
-            where=where,
-            parameter=self.parameter,
-            bounds_per_group=self.bounds_per_group,
-            bounds_per_row=self.bounds_per_row,
-            epsilon=self.epsilon,
-            span=self.span,
-        )
+        clamps = AGGREGATES[self.function].clamps
+        allowed = self.function in BOUNDED_BY_GROUP, clamps
+        for bounds, takes in zip(
+            (self.bounds_per_group, self.bounds_per_row), allowed, strict=True
+        ):
+            if bounds is not None and (bounds[0] > bounds[1] or not takes):
+                what = "the bounds are not in their order, or have no effect."
+                raise wrong(what, self.span)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Grouped(Leaf):
+class Grouped(ExpressionNode):
     """The value of the group's key number ``at``, from 0; lives above an aggregation only.
 
     >>> Grouped(0)
@@ -323,7 +248,7 @@ class Grouped(Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Star(Leaf):
+class Star(ExpressionNode):
     """All columns, or those of one table; stands in a Project until names are bound.
 
     >>> Star(table="v")
@@ -336,7 +261,7 @@ class Star(Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class InnerQuery(Leaf):
+class InnerQuery(ExpressionNode):
     """The subquery number ``at`` of a WHERE, from 0; gone once it is turned into a semi join.
 
     >>> InnerQuery(0)
@@ -351,19 +276,12 @@ Expression = (
     Column | Literal | Call | Case | Cast | Window | Aggregate | Grouped | Star | InnerQuery
 )
 
+BOUNDED_BY_GROUP: Final = ("COUNT", "SUM", "AVG")
+"""Aggregates with bounds on what one unit adds to one group."""
 _PARAMETERS: Final = {"PERCENTILE_CONT": (0, 1), "APPROX_QUANTILES": (1, 1000)}
 """Between which numbers the parameter of an aggregate lies, where it has one."""
 FINEST_LEVEL: Final = 10**18
 """The largest denominator of a level: scores of ranks are multiples of one over it."""
-
-
-def check_expression(value: object, span: Span | None = None) -> None:
-    """Refuse anything but a node of an expression.
-
-    >>> check_expression(Column("ward"))
-    """
-    if not isinstance(value, Expression):
-        raise wrong(f"a {type(value).__name__} stands where an expression is needed.", span)
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
@@ -377,6 +295,40 @@ def walk(expression: Expression) -> Iterator[Expression]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(node.children()))
+
+
+def conjuncts(predicate: Expression | None) -> list[Expression]:
+    """Return conditions that all hold where the predicate does.
+
+    >>> [part.name for part in conjuncts(Call("AND", (Column("a"), Column("b"))))]
+    ['a', 'b']
+    """
+    if isinstance(predicate, Call) and predicate.function == "AND":
+        return [part for each in predicate.arguments for part in conjuncts(each)]
+    return [] if predicate is None else [predicate]
+
+
+def conjunction(
+    conditions: Iterable[Expression | None], span: Span | None = None
+) -> Expression | None:
+    """Return the condition that all of some conditions hold; None if there are none.
+
+    >>> conjunction([Column("a"), None])
+    Column(name='a', table=None)
+    """
+    parts = [part for each in conditions for part in conjuncts(each)]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return Call("AND", tuple(parts), span=span)
+
+
+def holds(expression: Expression, *kinds: type) -> bool:
+    """Whether a node of some kinds is in an expression.
+
+    >>> holds(Call("NOT", (Column("a"),)), Column), holds(Column("a"), Literal, Call)
+    (True, False)
+    """
+    return any(isinstance(node, kinds) for node in walk(expression))
 
 
 def transformed(
@@ -398,3 +350,72 @@ def transformed(
     if all(map(operator.is_, above, below)):
         return expression
     return expression.rebuilt(above)
+
+
+# --- expressions of one row -----------------------------------------------------------------------
+
+_ROW: Final = (Column, Literal, Call, Case, Cast)
+
+
+def check_size(*expressions: Expression) -> Expression:
+    """Return the last expression, unless all together are too tall or too large."""
+    size_of(*expressions)
+    return expressions[-1]
+
+
+def check_row(
+    expression: Expression, place: str, *, windows: bool = False, span: Span | None = None
+) -> None:
+    """Refuse what is not computed from one row, or from windows where these are allowed.
+
+    Below an aggregation, a window in a filter or an aggregate in a key would look at the rows of
+    others.  A tree may hold one node in many places; it is looked at once.
+
+    >>> check_row(Call("NOT", (Column("paid"),)), "WHERE")
+    """
+    waiting = [(expression, windows, place)]
+    seen: set[tuple[int, bool]] = set()
+    while waiting:
+        node, allowed, here = waiting.pop()
+        if (id(node), allowed) in seen:
+            continue
+        seen.add((id(node), allowed))
+        if isinstance(node, Window) and allowed:
+            allowed, here = False, "a window"
+        elif not isinstance(node, _ROW):
+            raise _no_row(node, here, span)
+        elif isinstance(node, Call) and node.function in RELEASED:
+            shown = "POWER(AVG(x), 2)" if node.function == "POWER" else f"{node.function}(AVG(x))"
+            raise unsupported(
+                node.span,
+                f"{node.function} stands where a value of one row is needed.",
+                "its last digits differ between engines, and so would the answer.",
+                f"apply it to the answer, as in {shown}, or compute it beforehand; x * x is a "
+                "square.",
+            )
+        waiting.extend((child, allowed, here) for child in reversed(node.children()))
+
+
+def _no_row(node: Expression, place: str, span: Span | None) -> InputError | QuestionError:
+    match node:
+        case Aggregate():
+            return unsupported(
+                node.span,
+                f"an aggregate stands in {place}.",
+                "it is computed for a group, after the rows are chosen.",
+                "filter groups with HAVING, or aggregate in a subquery first.",
+            )
+        case Window():
+            return unsupported(node.span, f"a window stands in {place}.", *CLAUSES["QUALIFY"])
+        case InnerQuery():
+            return inner_query_refused(node.span)
+        case Star():
+            return unsupported(
+                node.span,
+                "the star stands where one value is needed.",
+                "it means all columns of a table.",
+                "name the column.",
+            )
+        case _:
+            what = f"a {type(node).__name__} stands where a value of one row is needed."
+            return wrong(what, span)

@@ -3,53 +3,35 @@
 Trust: kernel.  The plan prices exactly what stands here.
 
 A question is unbound: it names tables and does not scan them.  What its parts may be, and how large
-they are, is checked when it is made (:mod:`discreet.query.node_checks`).
+they are, is checked when it is made (:mod:`discreet.query.nodes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
-from discreet.query.expressions import Aggregate, Column, Expression, Order, walk
-from discreet.query.node_checks import LARGEST_TREE, TALLEST_TREE, Node, check_size, too_much, wrong
-from discreet.query.relations import (
-    Output,
-    Relation,
-    Scan,
-    descend,
-    expressions_in,
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Grouped,
+    InnerQuery,
+    Literal,
+    Order,
+    Window,
+    check_row,
+    transformed,
+    walk,
 )
-from discreet.query.row_level import check_group, check_row
+from discreet.query.nodes import Node, size_of, wrong
+from discreet.query.relations import Output, Relation, Scan, descend
 from discreet.query.source_text import Span
-
-
-def check_relation_size(relation: Relation) -> int:
-    """Return the number of nodes of a relation and its expressions, unless it is too much.
-
-    >>> from discreet.query.relations import Table
-    >>> check_relation_size(Table("visits"))
-    1
-    """
-    waiting = [(relation, 1)]
-    count = 0
-    while waiting:
-        node, height = waiting.pop()
-        count += 1
-        below = [(expression, 1) for expression in expressions_in(node)]
-        while below and count <= LARGEST_TREE:
-            expression, depth = below.pop()
-            count += 1
-            if depth > TALLEST_TREE:
-                raise too_much("this expression is too large.", expression.span)
-            below.extend((child, depth + 1) for child in expression.children())
-        if height > TALLEST_TREE or count > LARGEST_TREE:
-            raise too_much("the tables of this question are too much.", relation.span)
-        waiting.extend((child, height + 1) for child in node.children())
-    return count
-
 
 STRATEGIES: Final = ("LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD", "OPTIMAL", "PUBLIC_GROUPS")
 """Ways to choose which groups appear."""
@@ -128,21 +110,62 @@ class Question(Node):
 
     def _check(self) -> None:
         """Refuse what is bound already, misplaced, or too large."""
-        trees = (self.relation, *self.values)
-        for relation in trees:
-            check_relation_size(relation)
-        if any(isinstance(node, Scan) for tree in trees for node in descend(tree)):
-            raise wrong("a question scans a table, and does not name it.", self.span)
+        for tree in (self.relation, *self.values):
+            size_of(tree)
+            if any(isinstance(node, Scan) for node in descend(tree)):
+                raise wrong("a question scans a table, and does not name it.", self.span)
         for _, value in self.keys:
-            check_row(value, span=self.span)
-            check_size(value)
+            check_row(value, "GROUP BY", span=self.span)
+            size_of(value)
+        for value in self.above():
+            size_of(value)
+            self._check_group(value, windows=value is not self.having)
+
+    def _check_group(self, expression: Expression, *, windows: bool) -> None:
+        """Refuse what is not computed from aggregates and keys; windows look at all groups."""
+        waiting = [(expression, windows)]
+        seen: set[tuple[int, bool]] = set()
+        while waiting:
+            node, allowed = waiting.pop()
+            if (id(node), allowed) in seen:
+                continue
+            seen.add((id(node), allowed))
+            match node:
+                case Aggregate(distinct=True, function=name) if name not in {"COUNT", "SUM"}:
+                    raise wrong(f"{name} of a group takes all values.", self.span)
+                case Grouped(at=at) if at >= len(self.keys):
+                    raise wrong("there is no key of this number.", self.span)
+                case InnerQuery(at=at) if expression is self.having and at < len(self.values):
+                    continue
+                case Aggregate() | Grouped() | Literal():
+                    continue
+                case Call() | Case() | Cast():
+                    waiting.extend((child, allowed) for child in node.children())
+                case Window() if allowed:
+                    waiting.extend((child, False) for child in node.children())
+                case _:
+                    shown = f"a {type(node).__name__}"
+                    raise wrong(f"{shown} stands where a value of a group is needed.", self.span)
+
+    def above(self) -> tuple[Expression, ...]:
+        """Return what is computed from aggregates and keys: outputs, condition and order."""
+        having = () if self.having is None else (self.having,)
         outputs = (value for _, value in self.outputs)
-        for value in (*outputs, *(item.expression for item in self.order)):
-            check_group(value, len(self.keys), self.span, windows=True)
-            check_size(value)
-        if self.having is not None:
-            check_group(self.having, len(self.keys), self.span, values=len(self.values))
-            check_size(self.having)
+        return (*outputs, *having, *(item.expression for item in self.order))
+
+    def changed(self, change: Callable[[Expression], Expression | None], **more: Any) -> Question:
+        """Return a question with nodes above its relation replaced, as ``transformed`` does."""
+
+        def over(expression: Expression) -> Expression:
+            return transformed(expression, change)
+
+        values = {
+            "keys": tuple((name, over(value)) for name, value in self.keys),
+            "outputs": tuple((name, over(value)) for name, value in self.outputs),
+            "having": None if self.having is None else over(self.having),
+            "order": tuple(replace(each, expression=over(each.expression)) for each in self.order),
+        }
+        return replace(self, **values | more)
 
     @property
     def text(self) -> str | None:
@@ -159,17 +182,5 @@ def aggregates(question: Question) -> tuple[Aggregate, ...]:
     >>> len(aggregates(both))
     1
     """
-    nodes = (
-        node
-        for expression in _above(question)
-        for node in walk(expression)
-        if isinstance(node, Aggregate)
-    )
-    return tuple(dict.fromkeys(nodes))
-
-
-def _above(question: Question) -> Iterator[Expression]:
-    yield from (expression for _, expression in question.outputs)
-    if question.having is not None:
-        yield question.having
-    yield from (item.expression for item in question.order)
+    nodes = (node for expression in question.above() for node in walk(expression))
+    return tuple(dict.fromkeys(node for node in nodes if isinstance(node, Aggregate)))

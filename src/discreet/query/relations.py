@@ -19,13 +19,13 @@ Names are compared without regard to the case of ASCII letters (:func:`folded`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, Self, final
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, final
 
-from discreet.query.expressions import Aggregate, Expression, Leaf, Star
-from discreet.query.node_checks import Node, wrong
-from discreet.query.row_level import check_row, check_totals
+from discreet.query.expressions import Aggregate, Expression, Star, check_row
+from discreet.query.functions import PLAIN
+from discreet.query.nodes import RelationNode, wrong
 from discreet.query.source_text import Span
 from discreet.query.types import Type
 
@@ -47,43 +47,9 @@ def folded(name: str) -> str:
     return name.lower() if name.isascii() else name.translate(_FOLDED)
 
 
-class _OverOne(Node):
-    """What has one relation below it."""
-
-    __slots__ = ()
-
-    child: Relation
-
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.child,)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Self:
-        """Return the same node over another relation."""
-        return replace(self, child=children[0])  # type: ignore[type-var]
-
-
-class _OverTwo(Node):
-    """What has two relations below it."""
-
-    __slots__ = ()
-
-    left: Relation
-    right: Relation
-
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return (self.left, self.right)
-
-    def rebuilt(self, children: Sequence[Relation]) -> Self:
-        """Return the same node over other relations."""
-        left, right = children
-        return replace(self, left=left, right=right)  # type: ignore[type-var]
-
-
 @final
 @dataclass(frozen=True, slots=True)
-class Table(Leaf):
+class Table(RelationNode):
     """A table by its name, perhaps with dots, as written in a question.
 
     >>> Table("visits")
@@ -94,9 +60,13 @@ class Table(Leaf):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
+NO_TABLE: Final = "no table"
+"""The name of the table of a question without FROM: one row without columns."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class Scan(Leaf):
+class Scan(RelationNode):
     """All rows of a table: what a Table becomes when it is bound.
 
     >>> Scan("visits", (("ward", Type.TEXT),)).columns
@@ -110,7 +80,7 @@ class Scan(Leaf):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Named(_OverOne):
+class Named(RelationNode):
     """A relation under an alias; unbound relations only.
 
     >>> Named(Table("visits"), "v").alias
@@ -124,7 +94,7 @@ class Named(_OverOne):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Filter(_OverOne):
+class Filter(RelationNode):
     """The rows for which the predicate is true: neither false nor NULL.
 
     >>> from discreet.query.expressions import Column
@@ -137,12 +107,12 @@ class Filter(_OverOne):
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def _check(self) -> None:
-        check_row(self.predicate, span=self.span)
+        check_row(self.predicate, "WHERE", span=self.span)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Project(_OverOne):
+class Project(RelationNode):
     """Each row turned into the outputs, in their order; windows live here.
 
     >>> from discreet.query.expressions import Column
@@ -157,12 +127,12 @@ class Project(_OverOne):
     def _check(self) -> None:
         for _, value in self.outputs:
             if not isinstance(value, Star):
-                check_row(value, windows=True, span=self.span)
+                check_row(value, "the select list", windows=True, span=self.span)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Join(_OverTwo):
+class Join(RelationNode):
     """Pairs of rows for which ``on`` is true, and as in SQL what an outer join adds.
 
     ``on`` is None in a cross join, and while ``using`` names the shared columns (unbound only: such
@@ -183,14 +153,14 @@ class Join(_OverTwo):
         if self.kind not in KINDS:
             raise wrong("the kind of a join is not known.", self.span)
         if self.on is not None:
-            check_row(self.on, span=self.span)
+            check_row(self.on, "ON", span=self.span)
         if (self.on is not None) + bool(self.using) != (self.kind != "cross"):
             raise wrong("a join has no condition, or more than one.", self.span)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class SemiJoin(_OverTwo):
+class SemiJoin(RelationNode):
     """The rows on the left that meet a row on the right, each once; ``anti``: those that meet none.
 
     Two rows meet if ``on`` is true, or always without one.  ``compared`` is what IN compares (in
@@ -214,7 +184,7 @@ class SemiJoin(_OverTwo):
 
     def _check(self) -> None:
         for value in (*([] if self.on is None else [self.on]), *(self.compared or ())):
-            check_row(value, span=self.span)
+            check_row(value, "the select list", span=self.span)
 
 
 VALUES: Final = "a value of a subquery"
@@ -223,7 +193,7 @@ VALUES: Final = "a value of a subquery"
 
 @final
 @dataclass(frozen=True, slots=True)
-class Valued(_OverTwo):
+class Valued(RelationNode):
     """The rows on the left, each with a value of the rows on the right that it meets.
 
     Two rows meet as in a SemiJoin.  The value, a column ``name`` of :data:`VALUES`, is computed
@@ -245,13 +215,13 @@ class Valued(_OverTwo):
 
     def _check(self) -> None:
         for value in (self.value, *([] if self.on is None else [self.on])):
-            check_row(value, span=self.span)
-        check_totals(self.totals, self.span)
+            check_row(value, "a subquery", span=self.span)
+        _check_totals(self.totals, self.span)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Aggregated(_OverOne):
+class Aggregated(RelationNode):
     """One row for each combination of the keys that occurs: the keys, then the outputs.
 
     A plain aggregation, without noise.  Without keys it is one row.  The functions are those of
@@ -268,13 +238,13 @@ class Aggregated(_OverOne):
 
     def _check(self) -> None:
         for _, value in self.keys:
-            check_row(value, span=self.span)
-        check_totals(self.outputs, self.span)
+            check_row(value, "GROUP BY", span=self.span)
+        _check_totals(self.outputs, self.span)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Distinct(_OverOne):
+class Distinct(RelationNode):
     """Each different row once; NULL is like NULL.
 
     >>> Distinct(Table("wards")).child
@@ -287,7 +257,7 @@ class Distinct(_OverOne):
 
 @final
 @dataclass(frozen=True, slots=True)
-class UnionAll(Node):
+class UnionAll(RelationNode):
     """The rows of all parts, column by column in order; the names are those of the first part.
 
     >>> len(UnionAll((Table("a"), Table("b"))).parts)
@@ -301,18 +271,10 @@ class UnionAll(Node):
         if not self.parts:
             raise wrong("a union has no parts.", self.span)
 
-    def children(self) -> tuple[Relation, ...]:
-        """Return the relations directly below."""
-        return self.parts
-
-    def rebuilt(self, children: Sequence[Relation]) -> UnionAll:
-        """Return the same union of other relations."""
-        return replace(self, parts=tuple(children))
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class BoundedUnits(_OverOne):
+class BoundedUnits(RelationNode):
     """The rows of units whose rows are few and small; bound relations only.
 
     The rows of a unit are those that agree in the columns ``unit``, none of which is NULL.  All of
@@ -334,7 +296,15 @@ class BoundedUnits(_OverOne):
         if not self.unit:
             raise wrong("a unit has no columns.", self.span)
         for value in self.texts:
-            check_row(value, span=self.span)
+            check_row(value, "a unit", span=self.span)
+
+
+def _check_totals(totals: Iterable[tuple[str, Aggregate]], span: Span | None) -> None:
+    """Refuse aggregates of rows that need noise, or have what only private ones have."""
+    for _, total in totals:
+        given = (total.parameter, total.bounds_per_group, total.bounds_per_row, total.epsilon)
+        if total.function not in PLAIN or any(part is not None for part in given):
+            raise wrong("an aggregation without noise holds something else.", span)
 
 
 Relation = (
@@ -353,15 +323,6 @@ Relation = (
 )
 
 
-def check_relation(value: object, span: Span | None = None) -> None:
-    """Refuse anything but a node of a relation.
-
-    >>> check_relation(Table("visits"))
-    """
-    if not isinstance(value, Relation):
-        raise wrong(f"a {type(value).__name__} stands where a relation is needed.", span)
-
-
 def descend(relation: Relation) -> Iterator[Relation]:
     """Yield the relation and everything below it, from the top, left before right.
 
@@ -373,29 +334,3 @@ def descend(relation: Relation) -> Iterator[Relation]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(node.children()))
-
-
-def expressions_in(relation: Relation) -> tuple[Expression, ...]:  # noqa: PLR0911 (one each)
-    """Return the expressions that a node itself holds.
-
-    >>> from discreet.query.expressions import Column
-    >>> expressions_in(Filter(Table("visits"), Column("paid")))
-    (Column(name='paid', table=None),)
-    """
-    match relation:
-        case Filter(predicate=predicate):
-            return (predicate,)
-        case Project(outputs=outputs):
-            return tuple(value for _, value in outputs)
-        case Aggregated(keys=keys, outputs=totals):
-            return tuple(value for _, value in (*keys, *totals))
-        case Join(on=on):
-            return () if on is None else (on,)
-        case SemiJoin(on=on, compared=compared):
-            return (*(() if on is None else (on,)), *(compared or ()))
-        case Valued(on=on, value=value, totals=totals):
-            return (*(() if on is None else (on,)), value, *(total for _, total in totals))
-        case BoundedUnits(texts=texts):
-            return texts
-        case _:
-            return ()

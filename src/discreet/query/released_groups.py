@@ -13,11 +13,10 @@ depends on the answer of the inner one alone; so both together lose what the two
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from discreet.errors import UnsupportedSQL
-from discreet.query.expressions import Call, Column, Expression, Grouped, Literal, transformed
+from discreet.query.expressions import Call, Column, Expression, Grouped, Literal
 from discreet.query.question import Question
 from discreet.query.relations import Filter, Join, Named, Relation, SemiJoin, Table, folded
 from discreet.query.source_text import Span, unsupported
@@ -60,18 +59,7 @@ def with_released(question: Question, values: Values) -> Question:
     rewriting = _Rewriting(values)
     relation = rewriting.relation(question.relation)
 
-    def written(expression: Expression) -> Expression:
-        return transformed(expression, rewriting.column)
-
-    return replace(
-        question,
-        relation=relation,
-        keys=tuple((name, written(value)) for name, value in question.keys),
-        outputs=tuple((name, written(value)) for name, value in question.outputs),
-        having=None if question.having is None else written(question.having),
-        order=tuple(replace(item, expression=written(item.expression)) for item in question.order),
-        released=(),
-    )
+    return question.changed(rewriting.column, relation=relation, released=())
 
 
 class _Rewriting:
@@ -148,4 +136,4 @@ def _equality(on: Expression | None, alias: str, span: Span | None) -> tuple[str
 
 
 def _refused(span: Span | None) -> UnsupportedSQL:
-    return unsupported(span, "a released table stands where only its groups can be used.", _ALSO)
+    return unsupported(span, "a released table stands where only its groups can be used.", *_ALSO)

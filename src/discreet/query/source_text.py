@@ -269,13 +269,12 @@ def unreadable(span: Span, what: str, do: str, why: str = _TWO_WAYS) -> Unreadab
     return UnreadableSQL(what=pointed(what, span), why=why, do=do)
 
 
-def unsupported(span: Span | None, what: str, reason: Reason) -> UnsupportedSQL:
+def unsupported(span: Span | None, what: str, why: str, do: str) -> UnsupportedSQL:
     """Return the refusal of SQL that is not answered here.
 
-    >>> unsupported(Span("QUALIFY", 0, 7), "QUALIFY.", CLAUSES["QUALIFY"]).code
+    >>> unsupported(Span("QUALIFY", 0, 7), "QUALIFY.", *CLAUSES["QUALIFY"]).code
     'E502'
     """
-    why, do = reason
     return UnsupportedSQL(what=pointed(what, span), why=why, do=do)
 
 
@@ -285,7 +284,7 @@ def inner_query_refused(span: Span | None) -> UnsupportedSQL:
     >>> inner_query_refused(None).code
     'E502'
     """
-    return unsupported(span, "a subquery stands inside an expression.", CLAUSES["EXISTS"])
+    return unsupported(span, "a subquery stands inside an expression.", *CLAUSES["EXISTS"])
 
 
 def unknown(span: Span, what: str, do: str) -> UnknownName:
@@ -310,11 +309,9 @@ def rows_refused(span: Span | None) -> UnsupportedSQL:
     return unsupported(
         span,
         "this asks for single rows.",
+        "a row belongs to a person; answers are noisy aggregates over groups.",
         (
-            "a row belongs to a person; answers are noisy aggregates over groups.",
-            (
-                "write an aggregate such as COUNT(*) or AVG(x), or GROUP BY; rows of public "
-                "tables alone can be had by naming their columns."
-            ),
+            "write an aggregate such as COUNT(*) or AVG(x), or GROUP BY; rows of public "
+            "tables alone can be had by naming their columns."
         ),
     )

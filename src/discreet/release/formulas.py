@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MIN
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal
-from discreet.query.functions import ANYWHERE, DATE_FUNCTIONS, RELEASED, TEXT_CASTS, TEXT_FUNCTIONS
+from discreet.query.functions import ANYWHERE, CAST_VALUES, RELEASED
 from discreet.query.types import Type
 from discreet.release.value_arrays import Mask, Vector, constant, half_away, vector
 
@@ -171,10 +171,6 @@ NUMBERS: Final[dict[str, Callable[..., Computed]]] = {
 """Functions of numbers that are not NULL."""
 
 
-VALUES: Final[dict[str, Callable[..., Any]]] = {**TEXT_FUNCTIONS, **DATE_FUNCTIONS}
-"""Functions that are computed one value at a time."""
-
-
 _COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "=": np.equal,
     "<>": np.not_equal,
@@ -313,7 +309,7 @@ def cast(column: Vector, to: Type) -> Vector:
         case Type.INTEGER, Type.BOOLEAN:
             return Vector(to, column.values != 0, column.null)
         case _:
-            return _applied(TEXT_CASTS[column.type, to], [column], to)
+            return _applied(CAST_VALUES[column.type, to], [column], to)
 
 
 def _negated(column: Vector) -> Vector:
@@ -375,8 +371,10 @@ def _numbers(name: str, columns: Sequence[Vector]) -> Vector:
 
 
 def _each(name: str, columns: Sequence[Vector]) -> Vector:
-    gives = ANYWHERE[name].gives
-    return _applied(VALUES[name], columns, gives if isinstance(gives, Type) else columns[0].type)
+    function = ANYWHERE[name]
+    assert function.compute is not None  # noqa: S101 (for the type checker)
+    gives = function.gives if isinstance(function.gives, Type) else columns[0].type
+    return _applied(function.compute, columns, gives)
 
 
 def _applied(compute: Callable[..., Any], columns: Sequence[Vector], gives: Type | None) -> Vector:

@@ -28,7 +28,7 @@ from typing import Final
 from discreet.query.expression_types import columns
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
 from discreet.query.functions import searches
-from discreet.query.node_checks import too_much
+from discreet.query.nodes import too_much
 from discreet.query.relations import (
     Aggregated,
     Distinct,
@@ -39,7 +39,6 @@ from discreet.query.relations import (
     SemiJoin,
     UnionAll,
     descend,
-    expressions_in,
 )
 from discreet.query.types import Type
 from discreet.requests.cell_sums import CellSums
@@ -178,4 +177,4 @@ def _expressions(request: EngineRequest) -> Iterator[Expression]:
             case CellSums(row=row, value=value):
                 yield from (row, value)
     for node in descend(request.relation):
-        yield from expressions_in(node)
+        yield from node.expressions()

@@ -16,8 +16,8 @@ from discreet.query.builder import Asked
 from discreet.query.expressions import Grouped
 from discreet.query.question import Question
 from discreet.query.relations import Relation, Table, descend
-from discreet.query.sql.parameters import ParameterValues, parameters_of
 from discreet.query.sql.parse import read
+from discreet.query.sql.tokens import ParameterValues, parameters_of
 
 if TYPE_CHECKING:  # annotations alone name them
     from discreet.mechanisms.mechanism import Number

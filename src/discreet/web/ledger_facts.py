@@ -26,7 +26,7 @@ from discreet.loss import PrivacyLoss
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import About
 from discreet.service.ways_out import amounts_of_plan
-from discreet.session.planning import fits_after
+from discreet.session.previews import fits_after
 
 THRESHOLD: Final = Fraction(1, 10)
 """The share of a whole budget above which a question is confirmed."""

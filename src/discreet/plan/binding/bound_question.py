@@ -39,7 +39,7 @@ from typing import Any, Final, Self, final
 from discreet.errors import NotPerUnit, UnsupportedSQL
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
-from discreet.plan.binding.joins import conjuncts, equalities
+from discreet.plan.binding.joins import equalities
 from discreet.plan.binding.names import BoundRelation, checked, condition
 from discreet.plan.binding.public_keys import GroupKey, fine_keys, is_whole, public_values
 from discreet.plan.binding.scope import enforce_scope
@@ -55,11 +55,14 @@ from discreet.query.expressions import (
     Grouped,
     InnerQuery,
     Literal,
+    conjunction,
+    conjuncts,
     transformed,
 )
 from discreet.query.functions import PLAIN
 from discreet.query.question import Question, aggregates
 from discreet.query.relations import (
+    NO_TABLE,
     Aggregated,
     Distinct,
     Filter,
@@ -67,6 +70,7 @@ from discreet.query.relations import (
     Named,
     Project,
     Relation,
+    Scan,
     SemiJoin,
     Table,
     descend,
@@ -117,34 +121,20 @@ def with_names_on(question: Question) -> Question:
     shown = names[KEPT[relation.kind]]
     shared = {folded(name) for name in relation.using}
 
-    def qualified(expression: Expression) -> Expression:
-        return transformed(
-            expression,
-            lambda node: (
-                replace(node, table=shown)
-                if isinstance(node, Column) and node.table is None and folded(node.name) in shared
-                else None
-            ),
-        )
+    def qualified(node: Expression) -> Expression | None:
+        if isinstance(node, Column) and node.table is None and folded(node.name) in shared:
+            return replace(node, table=shown)
+        return None
 
     equal = tuple(
         Call("=", (Column(name, names[0]), Column(name, names[1])), span=relation.span)
         for name in relation.using
     )
-    on = equal[0] if len(equal) == 1 else Call("AND", equal, span=relation.span)
+    on = conjunction(equal, relation.span)
     joined: Relation = replace(relation, left=sides[0], right=sides[1], on=on, using=())
     for each in reversed(above):
-        joined = replace(each, child=joined, predicate=qualified(each.predicate))
-    return replace(
-        question,
-        relation=joined,
-        keys=tuple((name, qualified(value)) for name, value in question.keys),
-        outputs=tuple((name, qualified(value)) for name, value in question.outputs),
-        having=None if question.having is None else qualified(question.having),
-        order=tuple(
-            replace(item, expression=qualified(item.expression)) for item in question.order
-        ),
-    )
+        joined = replace(each, child=joined, predicate=transformed(each.predicate, qualified))
+    return question.changed(qualified, relation=joined)
 
 
 def _under_name(side: Relation) -> Relation:
@@ -345,7 +335,7 @@ def _compared(join: Join | None, keys: set[Expression]) -> bool:
     names = {key.name for key in keys if isinstance(key, Column)}
     met = {name for pair in pairs for name in pair & names}
     single = all(len(pair) == 2 and len(pair & names) == 1 for pair in pairs)
-    return met == names and single and len(pairs) == len(list(conjuncts(join.on)))
+    return met == names and single and len(pairs) == len(conjuncts(join.on))
 
 
 MOST_AGGREGATES: Final = 2048
@@ -387,6 +377,8 @@ def bind_question(
             why="what they release is not known.",
             do="ask this in a session, which answers them first.",
         )
+    if question.relation == Table(NO_TABLE):
+        return _without_rows(question, schema)
     if question.rows:
         refuse_people(question, schema)
     question = with_names_on(question)
@@ -414,6 +406,18 @@ def bind_question(
         warnings=tuple(fine_keys(keys)),
         predicates=predicates,
     )
+
+
+def _without_rows(question: Question, schema: Schema) -> BoundQuestion:
+    """Bind a question without FROM, as SELECT 1: one group, and a statement that reads no row.
+
+    No row passes FALSE, so that nothing depends on the table that the statement names.
+    """
+    table = min(schema.tables, key=lambda table: not table.public)
+    columns = tuple((column.name, column.type) for column in table.columns)
+    none = Filter(Scan(table.name, columns), Literal(False))
+    rows = BoundRelation(relation=none, fields=(), unit=None)
+    return BoundQuestion(question=question, rows=rows, keys=(), aggregates=(), groups=((),))
 
 
 def _exact(

@@ -144,7 +144,7 @@ def first_rows(
     side: BoundRelation, by: Sequence[str], most: int, fresh: FreshNames
 ) -> BoundRelation:
     """Return the first rows of those that agree in some columns, in the order of all columns."""
-    kept = tuple((field.column, Column(field.column)) for field in side.fields)
+    kept = side.columns
     number = fresh("row number")
     rank = Window("ROW_NUMBER", (), partition=tuple(map(Column, by)))
     side = bounded_units(side, [rank])

@@ -24,10 +24,17 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from discreet.plan.binding.fan_out import FanOut
-from discreet.plan.binding.joins import conjuncts, determined, equalities, join_on, within_units
+from discreet.plan.binding.joins import determined, equalities, join_on, within_units
 from discreet.plan.binding.names import BoundRelation, FreshNames, condition
 from discreet.plan.binding.value_facts import Facts
-from discreet.query.expressions import Call, Column, Expression, walk
+from discreet.query.expressions import (
+    Call,
+    Column,
+    Expression,
+    conjunction,
+    conjuncts,
+    walk,
+)
 from discreet.query.relations import Join, Relation
 from discreet.query.source_text import Span
 
@@ -84,7 +91,7 @@ def join_all(
     bound = [part for each in predicates for part in conjuncts(condition(each, every))]
     waiting = [*conditions, *bound]
     found = [*waiting, *(same for part in waiting for same in _implied(part))]
-    rest, chain = list(relations), _first(relations, equalities(_all_of(found)))
+    rest, chain = list(relations), _first(relations, equalities(conjunction(found)))
     rest.remove(chain)
     while rest:
         chain, used = _extended(chain, rest, found, fresh, limit, span)
@@ -92,20 +99,14 @@ def join_all(
         found = [part for part in found if part not in used]
     places = {field.column: place for place, field in enumerate(every.fields)}
     chain = replace(chain, fields=tuple(sorted(chain.fields, key=lambda f: places[f.column])))
-    return chain, _all_of(waiting)
+    return chain, conjunction(waiting)
 
 
 def _implied(predicate: Expression) -> Iterator[Expression]:
     """Yield conditions that hold in all branches of an OR."""
     if isinstance(predicate, Call) and predicate.function == "OR":
-        branches = [list(conjuncts(branch)) for branch in predicate.arguments]
+        branches = [conjuncts(branch) for branch in predicate.arguments]
         yield from (part for part in branches[0] if all(part in each for each in branches))
-
-
-def _all_of(conditions: Sequence[Expression]) -> Expression | None:
-    if len(conditions) < 2:
-        return conditions[0] if conditions else None
-    return Call("AND", tuple(conditions))
 
 
 def _first(leaves: Sequence[BoundRelation], pairs: set[frozenset[str]]) -> BoundRelation:
@@ -140,14 +141,14 @@ def _extended(  # noqa: PLR0913, PLR0917  a chain, what it takes from, and what 
     """Join the next leaf, and return the conditions that were used; it is taken off the rest."""
 
     def rank(leaf: BoundRelation) -> tuple[bool, bool, bool]:
-        on = _all_of(_between(chain, leaf, found))
+        on = conjunction(_between(chain, leaf, found))
         apart = chain.public or leaf.public or within_units(chain, leaf, on) is not None
         return not apart, not _is_keyed(chain.facts, leaf, equalities(on)), on is None
 
     leaf = min(rest, key=rank)
     rest.remove(leaf)
     used = _between(chain, leaf, found)
-    on = _all_of(used)
+    on = conjunction(used)
     node = Join(chain.relation, leaf.relation, "cross" if on is None else "inner", on, span=span)
     return join_on(node, chain, leaf, on, fresh, limit), used
 

@@ -33,7 +33,7 @@ as floats.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -49,7 +49,7 @@ from discreet.plan.binding.names import (
     not_per_unit,
 )
 from discreet.plan.binding.value_facts import Facts, facts_of
-from discreet.query.expressions import Call, Column, Expression, walk
+from discreet.query.expressions import Call, Column, Expression, conjunction, conjuncts, walk
 from discreet.query.relations import Distinct, Join, Project, folded
 from discreet.requests.table_schema import Link
 
@@ -149,15 +149,6 @@ def _leads(field: Field) -> frozenset[tuple[str, str]]:
     return frozenset() if source is None or source.public else source.keys
 
 
-def shared_condition(node: Join, left: BoundRelation, right: BoundRelation) -> Expression:
-    """Return the condition that all shared columns are equal."""
-    equal = tuple(
-        Call("=", (_bound(name, node, left), _bound(name, node, right)), span=node.span)
-        for name in node.using
-    )
-    return equal[0] if len(equal) == 1 else Call("AND", equal, span=node.span)
-
-
 def merge_shared_columns(
     node: Join, joined: BoundRelation, left: BoundRelation, right: BoundRelation, fresh: FreshNames
 ) -> BoundRelation:
@@ -242,10 +233,11 @@ def bind_join(
 ) -> BoundRelation:
     """Join two bound relations, or refuse to."""
     both = replace(left, fields=(*left.fields, *right.fields))
-    if node.using:
-        on: Expression | None = shared_condition(node, left, right)
-    else:
-        on = None if node.on is None else condition(node.on, both)
+    shared = (
+        Call("=", (_bound(name, node, left), _bound(name, node, right)), span=node.span)
+        for name in node.using
+    )
+    on = conjunction(shared, node.span) if node.on is None else condition(node.on, both)
     return join_on(node, left, right, on, fresh, limit)
 
 
@@ -316,19 +308,6 @@ def linked(child: BoundRelation, parent: BoundRelation, link: Link) -> BoundRela
         scope=child.scope & parent.scope,
         fan_out=child.fan_out,
     )
-
-
-def conjuncts(predicate: Expression | None) -> Iterator[Expression]:
-    """Yield conditions that all hold where the predicate does.
-
-    >>> [part.name for part in conjuncts(Call("AND", (Column("a"), Column("b"))))]
-    ['a', 'b']
-    """
-    if isinstance(predicate, Call) and predicate.function == "AND":
-        for part in predicate.arguments:
-            yield from conjuncts(part)
-    elif predicate is not None:
-        yield predicate
 
 
 def equalities(predicate: Expression | None) -> set[frozenset[str]]:
@@ -518,7 +497,7 @@ def _either_unit(
     names = [fresh(name) for name in left.unit or ()]
     pairs = zip(left.unit or (), right.unit or (), strict=True)
     values = [Call("COALESCE", (Column(one), Column(other))) for one, other in pairs]
-    kept = tuple((field.column, Column(field.column)) for field in joined.fields)
+    kept = joined.columns
     relation = Project(joined.relation, (*kept, *zip(names, values, strict=True)))
     facts = [replace(left.facts[name], source=None) for name in left.unit or ()]
     hidden = tuple(

@@ -36,8 +36,8 @@ from discreet.query.expressions import (
     Star,
     transformed,
 )
-from discreet.query.functions import TEXT_CASTS
-from discreet.query.relations import VALUES, Relation, folded
+from discreet.query.functions import moment
+from discreet.query.relations import VALUES, Output, Relation, folded
 from discreet.query.source_text import Span, meant_as_text, pointed
 from discreet.query.types import Type
 
@@ -129,6 +129,11 @@ class BoundRelation:
         names = self.unit or ()
         more = self.same or (frozenset[str](),) * len(names)
         return tuple(others | {name} for name, others in zip(names, more, strict=True))
+
+    @property
+    def columns(self) -> tuple[Output, ...]:
+        """All columns, each as what a projection keeps of them."""
+        return tuple((field.column, Column(field.column)) for field in self.fields)
 
     @property
     def visible(self) -> tuple[Field, ...]:
@@ -286,10 +291,7 @@ def _as_truth(text: Expression) -> Expression:
 def _as_day(text: Expression, kind: Type) -> Expression:
     """Return a written text as a literal of a type, a day as its midnight; else the text itself."""
     written = text.value if isinstance(text, Literal) else None
-    value = TEXT_CASTS[Type.TEXT, kind](written)
-    if value is None and kind is Type.TIMESTAMP:
-        day = TEXT_CASTS[Type.TEXT, Type.DATE](written)
-        value = None if day is None else TEXT_CASTS[Type.DATE, kind](day)
+    value = moment(written, kind) if isinstance(written, str) else None
     return text if value is None else Literal(value, span=text.span)
 
 

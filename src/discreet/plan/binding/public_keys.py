@@ -23,11 +23,10 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.plan.binding.joins import conjuncts
-from discreet.plan.binding.value_facts import DATE_PARTS, Facts, as_keys, facts_of
+from discreet.plan.binding.value_facts import Facts, as_keys, facts_of
 from discreet.query.expression_types import ColumnTypes, typed
-from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
-from discreet.query.functions import DATE_FUNCTIONS, TEXT_CASTS, TEXT_FUNCTIONS, TIME_PARTS
+from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, conjuncts
+from discreet.query.functions import CAST_VALUES, FUNCTIONS, TIME_PARTS
 from discreet.query.types import LARGEST, SMALLEST, Type
 from discreet.requests.engine_request import KeyColumn, KeyValue
 
@@ -39,51 +38,6 @@ MOST_VALUES: Final = 1000
 _MOST_NUMBERS: Final = 1 << 14
 _MOST_DAYS: Final = 1 << 15
 _STEPS: Final = frozenset({"FLOOR", "CEIL", "ROUND"})
-
-
-def _divided(left: int, right: int) -> int | None:
-    return (
-        None if right == 0 else (abs(left) // abs(right)) * (1 if (left < 0) == (right < 0) else -1)
-    )
-
-
-def _rest(left: int, right: int) -> int | None:
-    quotient = _divided(left, right)
-    return None if quotient is None else left - right * quotient
-
-
-def _nearest(value: float) -> float:
-    whole = math.floor(abs(value))
-    return math.copysign(whole + (abs(value) - whole >= 0.5), value) + 0.0
-
-
-_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    **TEXT_FUNCTIONS,
-    **DATE_FUNCTIONS,
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: None if right == 0 else left / right,
-    "DIV": _divided,
-    "MOD": _rest,
-    "NEGATE": lambda value: 0 - value,
-    "ABS": abs,
-    "SIGN": lambda value: (value > 0) - (value < 0),
-    "FLOOR": lambda value: value if isinstance(value, int) else float(math.floor(value)),
-    "CEIL": lambda value: value if isinstance(value, int) else float(math.ceil(value)) + 0.0,
-    "ROUND": lambda value: value if isinstance(value, int) else _nearest(value),
-    "LEAST": lambda *values: min(values),
-    "GREATEST": lambda *values: max(values),
-}
-"""Functions whose value is known where that of their arguments is; none of a NULL."""
-
-_CASTS: Final[dict[tuple[Type, Type], Callable[[Any], Any]]] = {
-    **TEXT_CASTS,
-    (Type.INTEGER, Type.FLOAT): float,
-    (Type.FLOAT, Type.INTEGER): lambda value: int(_nearest(value)),
-    (Type.BOOLEAN, Type.INTEGER): int,
-    (Type.INTEGER, Type.BOOLEAN): bool,
-}
 
 
 @final
@@ -197,9 +151,9 @@ class KeyImages:
         kind = self._type(node)
         if isinstance(node, Cast):
             start = self._type(node.argument)
-            compute = _CASTS.get((start, kind)) if start is not kind else lambda value: value
+            compute = CAST_VALUES.get((start, kind)) if start is not kind else lambda value: value
         else:
-            compute = _FUNCTIONS.get(node.function)
+            compute = FUNCTIONS[node.function].compute
         if compute is None:
             return None
         turned = isinstance(node, Call) and kind is Type.FLOAT
@@ -309,7 +263,7 @@ class GroupKey:
     values: tuple[KeyValue, ...] | None
 
 
-def public_values(  # noqa: C901, PLR0911  one for each kind of key
+def public_values(  # noqa: PLR0911  one for each kind of key
     key: Expression,
     facts: Mapping[str, Facts],
     predicates: Sequence[Expression] = (),
@@ -334,18 +288,12 @@ def public_values(  # noqa: C901, PLR0911  one for each kind of key
             return _and_null((False, True), nullable=facts[name].nullable)
         case Case() if (results := _branches(key, kind)) is not None:
             return results
-        case Call(function="RANGE_BUCKET", arguments=(_, *edges)):
-            return _and_null(range(len(edges) + 1), nullable=_nullable(key, facts))
-        case Call(function="EXTRACT", arguments=(Literal(value=str() as part), _)):
-            known, image = DATE_PARTS.get(part), KeyImages(facts, tables).of(key)
-            if image is not None or known is None:
-                return _keys(image, kind)
-            return _and_null(known, nullable=_nullable(key, facts))
-        case Call(function="DIV", arguments=(_, Literal())):
+        case (
+            Call(function="RANGE_BUCKET" | "EXTRACT")
+            | Call(function="DIV", arguments=(_, Literal()))
+        ):
             image = KeyImages(facts, tables).of(key)
             return _between(facts_of(key, facts)) if image is None else _keys(image, kind)
-        case Call(function="IS NULL" | "IS TRUE" | "IS FALSE"):
-            return (False, True)
         case Column(name=name) if kind not in {Type.INTEGER, Type.DATE}:
             return _keys(tables(name), kind)
         case _:
@@ -427,12 +375,6 @@ def _branches(case: Case, kind: Type) -> tuple[KeyValue, ...] | None:
     null = any(isinstance(value, Literal) and value.value is None for value in values)
     results = _literals(values, kind)
     return None if results is None else _and_null(results, nullable=null)
-
-
-def _nullable(key: Call, facts: Mapping[str, Facts]) -> bool:
-    """Whether a bin or a part of a date may be NULL: not if its column is declared otherwise."""
-    inner = key.arguments[1] if key.function == "EXTRACT" else key.arguments[0]
-    return not (isinstance(inner, Column) and not facts[inner.name].nullable)
 
 
 def _and_null(values: Sequence[object] | None, *, nullable: bool) -> tuple[KeyValue, ...]:

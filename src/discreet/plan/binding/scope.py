@@ -39,7 +39,7 @@ from discreet.accounting.values import Values, is_not_null
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.names import BoundRelation
 from discreet.plan.binding.truth_sets import membership
-from discreet.query.expressions import Call, Expression, Literal
+from discreet.query.expressions import Expression, Literal, conjunction
 from discreet.query.relations import (
     Aggregated,
     BoundedUnits,
@@ -305,11 +305,8 @@ def _is_guarded(node: Relation, guards: Guards) -> bool:  # noqa: PLR0911  one f
 def _filtered(node: Relation, filters: Mapping[Scan, tuple[Expression, ...]]) -> Relation:
     """Put filters directly above the scans."""
     if isinstance(node, Scan):
-        conditions = filters.get(node, ())
-        if not conditions:
-            return node
-        all_of_them = conditions[0] if len(conditions) == 1 else Call("AND", conditions)
-        return Filter(node, all_of_them, span=node.span)
+        predicate = conjunction(filters.get(node, ()))
+        return node if predicate is None else Filter(node, predicate, span=node.span)
     return node.rebuilt([_filtered(child, filters) for child in node.children()])
 
 

@@ -39,7 +39,7 @@ from typing import Final
 from discreet.errors import NotPerUnit
 from discreet.plan.binding.fan_out import FanOut
 from discreet.plan.binding.join_order import Leaves, join_all, side_by_side
-from discreet.plan.binding.joins import conjuncts, is_inside, join_advice, join_on, within_units
+from discreet.plan.binding.joins import is_inside, join_advice, join_on, within_units
 from discreet.plan.binding.names import (
     BoundRelation,
     Field,
@@ -51,7 +51,16 @@ from discreet.plan.binding.names import (
 )
 from discreet.plan.binding.value_facts import facts_of
 from discreet.query.expression_types import COMPARED
-from discreet.query.expressions import Call, Column, Expression, Literal, transformed, walk
+from discreet.query.expressions import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    conjunction,
+    conjuncts,
+    transformed,
+    walk,
+)
 from discreet.query.relations import (
     VALUES,
     Aggregated,
@@ -71,14 +80,8 @@ def bind_semi_join(
     node: SemiJoin, left: BoundRelation, leaves: Leaves, fresh: FreshNames, limit: FanOut
 ) -> BoundRelation:
     """Keep the rows of a bound relation that meet, or do not meet, the leaves of another."""
-    inside = side_by_side(leaves[0]).fields
-    own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
-    right, rest = join_all(leaves, own, fresh, limit, node.span)
-    if rest is not None:
-        right = replace(right, relation=Filter(right.relation, rest, span=node.span))
-    both = replace(left, fields=(*left.fields, *right.fields))
-    outer = [part for part in conjuncts(node.on) if not is_inside(part, inside)]
-    unique = replace(both, fields=tuple(replace(f, name=f.column, table=None) for f in both.fields))
+    right, inside, outer = _right_side(node, leaves, fresh, limit)
+    unique = _unique(left, right)
     on = [condition(_scoped(part, inside, left.fields), unique) for part in outer]
     if node.compared is None:
         return _kept(node, left, right, on)
@@ -101,13 +104,32 @@ def bind_semi_join(
     return found
 
 
+def _right_side(
+    node: SemiJoin | Valued, leaves: Leaves, fresh: FreshNames, limit: FanOut
+) -> tuple[BoundRelation, tuple[Field, ...], list[Expression]]:
+    """Join the leaves of a subquery on its own conditions.
+
+    Return its rows, its columns, and the conditions that name columns outside.
+    """
+    inside = side_by_side(leaves[0]).fields
+    own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
+    rows, rest = join_all(leaves, own, fresh, limit, node.span)
+    if rest is not None:
+        rows = replace(rows, relation=Filter(rows.relation, rest, span=node.span))
+    return rows, inside, [part for part in conjuncts(node.on) if not is_inside(part, inside)]
+
+
+def _unique(left: BoundRelation, right: BoundRelation) -> BoundRelation:
+    """Return the columns of both sides under their unique names, to bind conditions to."""
+    fields = (replace(f, name=f.column, table=None) for f in (*left.fields, *right.fields))
+    return replace(left, fields=tuple(fields))
+
+
 def _kept(
     node: SemiJoin, left: BoundRelation, right: BoundRelation, parts: Sequence[Expression]
 ) -> BoundRelation:
     """Put the semi join together, or refuse one that looks at the rows of others."""
-    on: Expression | None = parts[0] if len(parts) == 1 else None
-    if len(parts) > 1:
-        on = Call("AND", tuple(parts), span=node.span)
+    on = conjunction(parts, node.span)
     if not right.public:
         on = _of_one_unit(node, left, right, on)
     relation = SemiJoin(left.relation, right.relation, on, anti=node.anti, span=node.span)
@@ -200,13 +222,8 @@ def bind_value(  # noqa: PLR0913, PLR0917  both sides, and what limits their joi
     limit: FanOut,
 ) -> BoundRelation:
     """Add a value of the leaves of one relation to the rows of another."""
-    inside = side_by_side(leaves[0]).fields
-    own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
-    outer = [part for part in conjuncts(node.on) if not is_inside(part, inside)]
+    rows, inside, outer = _right_side(node, leaves, fresh, limit)
     pairs = [_sides(part, inside, node.span) for part in outer]
-    rows, rest = join_all(leaves, own, fresh, limit, node.span)
-    if rest is not None:
-        rows = replace(rows, relation=Filter(rows.relation, rest, span=node.span))
     totals = _totals(node, [theirs for theirs, _ in pairs], rows, aggregated)
     if left.public and not totals.public:
         raise not_per_unit(
@@ -218,7 +235,12 @@ def bind_value(  # noqa: PLR0913, PLR0917  both sides, and what limits their joi
     named = {str(field.name): field.column for field in totals.fields[len(pairs) :] if field.name}
     totals = replace(totals, fields=tuple(replace(field, name=None) for field in totals.fields))
     ours = [bound_expression(value, left.fields) for _, value in pairs]
-    joined = _joined(node, left, totals, _equal(ours, keys, left, totals), fresh, limit)
+    unique = _unique(left, totals)
+    on = conjunction(
+        condition(Call("=", (value, Column(key.column))), unique)
+        for value, key in zip(ours, keys, strict=True)
+    )
+    joined = _joined(node, left, totals, on, fresh, limit)
     return _with_value(node, left, joined, _value(node, named, met=not pairs), fresh)
 
 
@@ -236,10 +258,8 @@ def _sides(
     raise unsupported(
         part.span or span,
         "a value of a subquery depends on the row outside in another way than by =.",
-        (
-            "it is computed once for all rows that agree in what is compared.",
-            "compare columns of both with = and AND; or join the tables, and aggregate by a key.",
-        ),
+        "it is computed once for all rows that agree in what is compared.",
+        "compare columns of both with = and AND; or join the tables, and aggregate by a key.",
     )
 
 
@@ -266,25 +286,6 @@ def private_value(span: Span | None) -> NotPerUnit:
         do="ask for the value first, and write the number that comes back; or let the subquery "
         "compare the unit, so that the value is a person's own.",
     )
-
-
-def _equal(
-    ours: Sequence[Expression], keys: Sequence[Field], left: BoundRelation, totals: BoundRelation
-) -> Expression | None:
-    both = replace(
-        left,
-        fields=tuple(
-            replace(field, name=field.column, table=None)
-            for field in (*left.fields, *totals.fields)
-        ),
-    )
-    parts = [
-        condition(Call("=", (value, Column(key.column))), both)
-        for value, key in zip(ours, keys, strict=True)
-    ]
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return Call("AND", tuple(parts))
 
 
 def _joined(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limits their join
@@ -323,7 +324,7 @@ def _with_value(
 ) -> BoundRelation:
     """Add the value as a column, beside all others."""
     column = fresh(node.name)
-    kept = tuple((field.column, Column(field.column)) for field in joined.fields)
+    kept = joined.columns
     relation = Project(joined.relation, (*kept, (column, value)), span=node.span)
     facts = facts_of(value, joined.facts)
     shown = Field(column=column, name=node.name, table=VALUES, facts=facts)

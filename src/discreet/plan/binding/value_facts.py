@@ -4,11 +4,9 @@ Trust: kernel.  ``constant`` and ``source`` decide which scope a question has.
 
 Theorem (key ``fact-rules``).  If arguments lie within their facts, what a function returns lies
 within the facts derived here.  Bounds of FLOAT results are widened by what rounding can move them.
-Proof.  Sums, differences, products and quotients by what cannot be zero rise or fall with each
-argument alone, so their extremes over a box lie in its corners; roundings, roots and casts rise.
-DIV cuts a quotient toward zero, which rises with it, and MOD has the sign of the first argument and
-is smaller than both.  A mean lies between the bounds of what it is the mean of.  Parts of a date
-count from a first one up to a last one, and years and truncated days rise with the day.
+Proof.  The rule of each function is proved in :mod:`discreet.query.functions`.  Casts rise.  A mean
+lies between the bounds of what it is the mean of.  Parts of a date count from a first one up to a
+last one, and years and truncated days rise with the day.
 
 Definition.  Bounds and categories say what a value is meant to be.  They are enforced where it
 counts, by clamping and by leaving out rows, so no guarantee rests on their being true of the data.
@@ -41,8 +39,9 @@ from discreet.query.expressions import (
     Expression,
     Literal,
     Window,
+    conjunction,
 )
-from discreet.query.functions import DATE_FUNCTIONS
+from discreet.query.functions import ANYWHERE, date_add, date_trunc
 from discreet.query.types import Scalar, Type
 
 Range = tuple[Fraction | None, Fraction | None, bool]
@@ -60,13 +59,9 @@ DATE_PARTS: Final = {
 }
 """All that a part of a date can be; a year is not bounded."""
 
-_LOGIC: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN", "AND", "OR", "NOT"})
-"""Conditions that are true or false where nothing that they look at is NULL."""
-
 _ROUNDING_BITS: Final = 52
 _SMALLEST_BITS: Final = 1074
 _HALF_OF_LARGEST: Final = 2**1023 - 2**969
-_ROOT_BITS: Final = 64
 _SUM_ROUNDING: Final = Fraction(1, 2**20)
 """How far the sum of the rows of one unit, fewer than 2^32 of them, can be moved by rounding."""
 
@@ -136,63 +131,34 @@ def day_range(expression: Expression, below: list[Facts]) -> tuple[date, date] |
         case Cast(to=Type.DATE | Type.TIMESTAMP):
             return below[0].days
         case Call(function="DATE_TRUNC" | "DATE_ADD" as name, arguments=(_, Literal(value=how))):
-            ends = [DATE_FUNCTIONS[name](day, how) for day in below[0].days or ()]
+            move: Any = date_trunc if name == "DATE_TRUNC" else date_add
+            ends = [move(day, how) for day in below[0].days or ()]
             return (ends[0], ends[1]) if ends and None not in ends else None
         case _:
             return None
 
 
-def _called(  # noqa: C901, PLR0911, PLR0912  one rule a function
-    name: str, kind: Type, below: list[Facts]
-) -> Range:
-    if name in {"IS NULL", "IS TRUE", "IS FALSE"}:
-        return None, None, False
-    if name in _LOGIC:
-        return None, None, any(part.nullable for part in below)
+def _called(name: str, kind: Type, below: list[Facts]) -> Range:
+    function = ANYWHERE[name]
+    nullable = any(part.nullable for part in below)
+    unknown = None, None, function.null == "perhaps" or (function.null == "argument" and nullable)
     if name == "RANGE_BUCKET":
         return Fraction(0), Fraction(len(below) - 1), below[0].nullable
     if name == "/" and (mean := _mean(*below)) is not None:
         return mean
-    if not kind.is_number or not below or any(part.bounds is None for part in below):
-        return None, None, True
-    bounds = [_in_type(part, kind) for part in below]
-    nullable = any(part.nullable for part in below)
-    pairs = [pair for pair in bounds if pair is not None]
-    if len(pairs) != len(bounds):
-        return None, None, True
-    match name, pairs:
-        case "+", [(a, b), (c, d)]:
-            return _widened(a + c, b + d, kind, True)
-        case "-", [(a, b), (c, d)]:
-            return _widened(a - d, b - c, kind, True)
-        case "*", [(a, b), (c, d)]:
-            return _widened(*_product(a, b, c, d), kind, True)
-        case "/", [(a, b), (c, d)] if c > 0 or d < 0:
-            corners = (a / c, a / d, b / c, b / d)
-            return _widened(min(corners), max(corners), kind, True)
-        case "DIV", [(a, b), (c, d)] if c > 0 or d < 0:
-            cut = [math.trunc(end / divisor) for end in (a, b) for divisor in (c, d)]
-            return Fraction(min(cut)), Fraction(max(cut)), nullable or d < 0
-        case "MOD", [(a, b), (c, d)] if c > 0 or d < 0:
-            most, zero = max(abs(c), abs(d)) - 1, Fraction(0)
-            return max(min(a, zero), -most), min(max(b, zero), most), nullable
-        case "SIGN", [(a, b)]:
-            return Fraction((a > 0) - (a < 0)), Fraction((b > 0) - (b < 0)), nullable
-        case "SQRT", [(a, b)] if b >= 0:
-            return _widened(_root(max(a, Fraction(0))), _root(b, 1), kind, True)
-        case "NEGATE", [(a, b)]:
-            return _widened(-b, -a, kind, True)
-        case "ABS", [(a, b)]:
-            least = Fraction(0) if a <= 0 <= b else min(abs(a), abs(b))
-            return _widened(least, max(abs(a), abs(b)), kind, True)
-        case "FLOOR" | "CEIL" | "ROUND", [(a, b)]:
-            return Fraction(math.floor(a)), Fraction(math.ceil(b)), True
-        case "LEAST", pairs:
-            return min(a for a, _ in pairs), min(b for _, b in pairs), nullable
-        case "GREATEST", pairs:
-            return max(a for a, _ in pairs), max(b for _, b in pairs), nullable
-        case _:
-            return None, None, True
+    ends = [_in_type(part, kind) for part in below]
+    pairs = [pair for pair in ends if pair is not None]
+    if function.bounds is None or not kind.is_number or len(pairs) < len(ends):
+        return unknown
+    found = function.bounds(*pairs)
+    if found is None:
+        return unknown
+    low, high, fails = found
+    exact = function.gives is not Type.FLOAT and not fails  # chosen or counted, and not computed
+    whole = name in {"FLOOR", "CEIL", "ROUND"}
+    if exact or whole:
+        return low, high, nullable or fails
+    return _widened(low, high, kind, nullable or fails)
 
 
 def _in_type(part: Facts, kind: Type) -> tuple[Fraction, Fraction] | None:
@@ -244,20 +210,6 @@ def _moved(end: Fraction, way: int) -> Fraction:
     scaled = (above << _ROUNDING_BITS) + way * abs(above)
     shift = _SMALLEST_BITS - _ROUNDING_BITS
     return Fraction((scaled << shift) + way * below, below << _SMALLEST_BITS)
-
-
-def _product(a: Fraction, b: Fraction, c: Fraction, d: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the range of a product of numbers from a to b and from c to d."""
-    if c.numerator >= 0:  # signs alone say which corners are the ends
-        return a * (c if a.numerator >= 0 else d), b * (d if b.numerator >= 0 else c)
-    corners = (a * c, a * d, b * c, b * d)
-    return min(corners), max(corners)
-
-
-def _root(square: Fraction, above: int = 0) -> Fraction:
-    """Return a number that is just below the square root, or just above it."""
-    scaled = square.numerator * square.denominator * 4**_ROOT_BITS
-    return Fraction(math.isqrt(scaled) + above, square.denominator * 2**_ROOT_BITS)
 
 
 @final
@@ -472,7 +424,5 @@ def one_where_all(conditions: Sequence[Expression]) -> Expression:
     >>> one_where_all(())
     Literal(value=1)
     """
-    if not conditions:
-        return ONE
-    both = conditions[0] if len(conditions) == 1 else Call("AND", tuple(conditions))
-    return Case(((both, ONE),))
+    all_of_them = conjunction(conditions)
+    return ONE if all_of_them is None else Case(((all_of_them, ONE),))

@@ -28,14 +28,21 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import MissingBounds, NotAllowed, UnsupportedSQL
-from discreet.plan.binding.joins import conjuncts
 from discreet.plan.binding.names import BoundRelation
 from discreet.plan.binding.value_facts import ColumnSource, Facts, UnitTotal
 from discreet.plan.policy.policy import Limits
 from discreet.plan.statistics.fixed_point import check_magnitude
 from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.expression_text import said
-from discreet.query.expressions import Aggregate, Call, Column, Expression, Literal, walk
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    conjuncts,
+    walk,
+)
 from discreet.query.question import Clause, Question
 from discreet.query.relations import Filter, Scan, SemiJoin, Table, descend
 from discreet.query.source_text import Span, pointed

@@ -27,13 +27,12 @@ from typing import Final, final
 from discreet.arrays import INT64_MAX
 from discreet.errors import UnsupportedSQL
 from discreet.mechanisms.partition_selection import EmptyGroups
-from discreet.plan.binding.joins import conjuncts
 from discreet.plan.bounds_search import BoundsTarget
 from discreet.plan.pricing.calibration import Calibrated
 from discreet.plan.setting import Setting
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.expression_text import said
-from discreet.query.expressions import Call, Column, Expression, Literal
+from discreet.query.expressions import Call, Column, Expression, Literal, conjuncts
 from discreet.query.source_text import pointed
 from discreet.query.types import Type
 from discreet.requests.table_schema import Product

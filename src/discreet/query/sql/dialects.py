@@ -28,8 +28,12 @@ MySQL and SQLite are not among them: their LIKE ignores case, and MySQL runs som
 """
 
 _KEPT: Final = ("CAST", "TRY_CAST", "SAFE_CAST", "EXTRACT", "SUBSTRING")
-_LOCATED: Final = ("_parse_unary", "_parse_types", "_parse_join", "_parse_select_query")
+_LOCATED: Final = (
+    *("_parse_unary", "_parse_types", "_parse_join", "_parse_select_query", "_parse_hint"),
+)
 _NAMES: Final = ("DIV", "MOD")
+CLAUSES: Final = frozenset({"DIFFERENTIAL_PRIVACY", "ANONYMIZATION", "AGGREGATION_THRESHOLD"})
+"""Words behind SELECT WITH, in every dialect."""
 
 
 def dialect_of(name: str | None) -> Any:
@@ -90,7 +94,8 @@ def _parser(base: Any) -> type:
     }
     body["FUNCTION_PARSERS"] |= {"EXTRACT": _extract}
     body["_parse_lambda"] = _argument(parser)
-    body |= {name: _located(getattr(parser, name)) for name in _LOCATED}
+    body["_parse_hint"] = _privacy_clause(parser)
+    body |= {name: _located(body.get(name) or getattr(parser, name)) for name in _LOCATED}
     return type("Parser", (parser,), body)
 
 
@@ -100,6 +105,22 @@ def _extract(parser: Any) -> Any:
     if not parser._match(TokenType.FROM):  # noqa: SLF001
         parser.raise_error("Expected FROM")
     return parser.expression(exp.Extract(this=part, expression=parser._parse_disjunction()))  # noqa: SLF001
+
+
+def _privacy_clause(base: Any) -> Any:
+    """Parse WITH word OPTIONS(name = value, ...) behind SELECT, as a hint."""
+
+    def parse(parser: Any) -> Any:
+        word = parser._next.text.upper() if parser._next else ""  # noqa: SLF001
+        if word not in CLAUSES or not parser._match(TokenType.WITH):  # noqa: SLF001
+            return base._parse_hint(parser)  # noqa: SLF001
+        parser._advance()  # noqa: SLF001
+        options: list[Any] = []
+        if parser._match_text_seq("OPTIONS"):  # noqa: SLF001
+            options = parser._parse_wrapped_csv(parser._parse_disjunction, optional=False)  # noqa: SLF001
+        return parser.expression(exp.Anonymous(this=word, expressions=options))
+
+    return parse
 
 
 def _argument(base: Any) -> Any:

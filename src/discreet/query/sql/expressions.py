@@ -6,16 +6,23 @@ Trust: public.  Plan and engine read one tree, so what is misread here costs mea
 from __future__ import annotations
 
 import calendar
-import re
-from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any, Final
 
 from sqlglot import exp
 
-from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Star
-from discreet.query.node_checks import check_size
+from discreet.query.expressions import (
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Literal,
+    Star,
+    check_size,
+)
+from discreet.query.functions import moment
 from discreet.query.source_text import (
     CLAUSES,
     Span,
@@ -23,9 +30,9 @@ from discreet.query.source_text import (
     unreadable,
     unsupported,
 )
-from discreet.query.sql import functions
-from discreet.query.sql.reading import Reading
-from discreet.query.sql.select_syntax import FLAT, flat_operands
+from discreet.query.sql.aggregates import picked_quantile
+from discreet.query.sql.functions import DAYS, INTERVALS, interval, negated, part_of, written_out
+from discreet.query.sql.reading import Reading, lowers
 from discreet.query.sql.tokens import TokenKind, number
 from discreet.query.types import TYPES_BY_NAME, Type
 
@@ -48,35 +55,14 @@ _BINARY: Final[dict[type, str]] = {
     exp.Mod: "MOD",
     exp.DPipe: "CONCAT",
 }
+_FLAT: Final = frozenset({"AND", "OR", "CONCAT"})
+"""The operators that are associative."""
 _CONDITIONS: Final = (*_COMPARED, exp.In, exp.Between, exp.Like, exp.ILike, exp.Is, exp.Exists)
 _CHAINED: Final = (*_CONDITIONS, exp.NullSafeEQ, exp.NullSafeNEQ)
 _MONTHS: Final = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _LISTS: Final = "values are numbers, text, dates and truth values."
 _TEXTS: Final = frozenset({"CHAR", "CHARACTER", "STRING", "VARCHAR"})
 _MOST_LETTERS: Final = 10**6
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII)
-
-
-def expression(reading: Reading, node: Any) -> Expression:
-    """Lower an expression, and check that it is not too large.
-
-    >>> reading = Reading("1 + 2 * 3")
-    >>> expression(reading, reading.parse("_parse_disjunction")).arguments[1]
-    Call(function='*', arguments=(Literal(value=2), Literal(value=3)))
-    """
-    return check_size(lowered(reading, node))
-
-
-def lowered(reading: Reading, node: Any) -> Expression:
-    """Lower an expression."""
-    name = _BINARY.get(type(node))
-    if name is not None:
-        return _binary(reading, node, name)
-    lower = _LOWER.get(type(node))
-    if lower is None:
-        raise reading.refused(node)
-    return lower(reading, node)
 
 
 def _is_decimal(node: Any) -> bool:
@@ -88,24 +74,24 @@ def _is_decimal(node: Any) -> bool:
     )
 
 
-def _binary(reading: Reading, node: Any, name: str) -> Expression:
+@lowers(*_BINARY)
+def _binary(reading: Reading, node: Any) -> Expression:
+    name = _BINARY[type(node)]
     reading.only(node, "this", "expression", "typed", "safe")
     if node.args.get("typed") and not _is_decimal(node):
         raise unsupported(
             reading.span(node),
             "in this dialect / drops the remainder where both numbers are integers.",
-            (
-                "here it never does, so the question would mean something else.",
-                "write DIV(a, b) to drop it, or a * 1.0 / b to keep it.",
-            ),
+            "here it never does, so the question would mean something else.",
+            "write DIV(a, b) to drop it, or a * 1.0 / b to keep it.",
         )
     if type(node) in _COMPARED:
         for part in (node.this, node.expression):
             _check_chain(reading, node, part)
     if name in {"+", "-"} and isinstance(node.expression, exp.Interval):
         return _shifted(reading, node, -1 if name == "-" else 1)
-    if name not in FLAT:
-        parts = [lowered(reading, node.this), lowered(reading, node.expression)]
+    if name not in _FLAT:
+        parts = [reading.lower(node.this), reading.lower(node.expression)]
         return Call(name, tuple(parts), span=reading.span(node))
     operands: list[Any] = []
     inner = node
@@ -113,14 +99,17 @@ def _binary(reading: Reading, node: Any, name: str) -> Expression:
         operands.append(inner.expression)
         reading.only(inner, "this", "expression", "safe")
         inner = inner.this
-    flat = [part for each in (inner, *reversed(operands)) for part in _flat(reading, name, each)]
+    read = [reading.lower(each) for each in (inner, *reversed(operands))]
+    flat = [
+        part
+        for each in read
+        for part in (
+            each.children() if isinstance(each, Call) and each.function == name else (each,)
+        )
+    ]
     first, last = reading.at(inner)[0], reading.at(operands[0])[1]
     node.meta["at"] = first, last
     return Call(name, tuple(flat), span=reading.between(first, last))
-
-
-def _flat(reading: Reading, name: str, node: Any) -> list[Expression]:
-    return flat_operands(name, lowered(reading, node))
 
 
 def _check_chain(reading: Reading, node: Any, part: Any) -> None:
@@ -134,7 +123,7 @@ def _check_chain(reading: Reading, node: Any, part: Any) -> None:
         last = reading.at(part)[1]
         if part is not node.this:
             last = reading.at(part.this)[1]
-        token = reading.tokens[min(last + 1, len(reading.tokens) - 1)]
+        token = reading.behind(last)
         raise unreadable(
             token.span,
             "an operator follows a comparison.",
@@ -142,22 +131,29 @@ def _check_chain(reading: Reading, node: Any, part: Any) -> None:
         )
 
 
+@lowers(exp.Paren)
 def _paren(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this")
-    return lowered(reading, node.this)
+    return reading.lower(node.this)
 
 
+@lowers(exp.Column)
 def _column(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this", "table", "db", "catalog")
     parts = [node.args.get(name) for name in ("catalog", "db", "table")]
     names = [reading.name(part, "a column") for part in parts if part is not None]
     table = ".".join(names) or None
     if isinstance(node.this, exp.Star):
-        return star(reading, node.this, table, reading.span(node))
+        return _all_columns(reading, node.this, table, reading.span(node))
     return Column(reading.name(node.this, "a column"), table, span=reading.span(node))
 
 
-def star(reading: Reading, node: Any, table: str | None, span: Span) -> Expression:
+@lowers(exp.Star)
+def _star(reading: Reading, node: Any) -> Expression:
+    return _all_columns(reading, node, None, reading.span(node))
+
+
+def _all_columns(reading: Reading, node: Any, table: str | None, span: Span) -> Star:
     """Lower a star; one that leaves out columns is refused."""
     for word in ("except_", "replace", "rename"):
         if node.args.get(word):
@@ -166,16 +162,19 @@ def star(reading: Reading, node: Any, table: str | None, span: Span) -> Expressi
             raise unsupported(
                 next(places, span),
                 "columns are named, not left out.",
-                ("what is left out changes with the table.", "name the columns that you need."),
+                "what is left out changes with the table.",
+                "name the columns that you need.",
             )
     reading.only(node)
     return Star(table, span=span)
 
 
+@lowers(exp.Identifier)
 def _identifier(reading: Reading, node: Any) -> Expression:
     return Column(reading.name(node, "a column"), span=reading.span(node))
 
 
+@lowers(exp.Literal)
 def _literal(reading: Reading, node: Any) -> Expression:
     reading.use(node)
     token = reading.token(node)
@@ -186,20 +185,23 @@ def _literal(reading: Reading, node: Any) -> Expression:
     return Literal(number(token), span=token.span)
 
 
+@lowers(exp.Null, exp.Boolean)
 def _constant(reading: Reading, node: Any) -> Expression:
     value = None if isinstance(node, exp.Null) else bool(node.this)
     reading.use(node)
     return Literal(value, span=reading.span(node))
 
 
+@lowers(exp.Neg)
 def _negative(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this")
-    return functions.negated(lowered(reading, node.this), reading.span(node))
+    return negated(reading.lower(node.this), reading.span(node))
 
 
+@lowers(exp.Not)
 def _not(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this")
-    return Call("NOT", (lowered(reading, node.this),), span=reading.span(node))
+    return Call("NOT", (reading.lower(node.this),), span=reading.span(node))
 
 
 def _turned(reading: Reading, node: Any, read: Expression) -> Expression:
@@ -208,6 +210,7 @@ def _turned(reading: Reading, node: Any, read: Expression) -> Expression:
     return Call("NOT", (read,), span=reading.span(node))
 
 
+@lowers(exp.Is)
 def _is(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this", "expression", "negate")
     _check_chain(reading, node, node.this)
@@ -220,63 +223,61 @@ def _is(reading: Reading, node: Any) -> Expression:
             "write IS NULL, or compare with = and <>.",
         )
     reading.use(right)
-    read = Call(f"IS {word}", (lowered(reading, node.this),), span=reading.span(node))
+    read = Call(f"IS {word}", (reading.lower(node.this),), span=reading.span(node))
     return _turned(reading, node, read)
 
 
+@lowers(exp.NullSafeEQ, exp.NullSafeNEQ)
 def _distinct_from(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this", "expression")
+    sides = reading.lower(node.this), reading.lower(node.expression)
     span = reading.span(node)
-    left, right = lowered(reading, node.this), lowered(reading, node.expression)
-    missing = tuple(Call("IS NULL", (each,), span=span) for each in (left, right))
-    equal = Call("IS TRUE", (Call("=", (left, right), span=span),), span=span)
-    same = check_size(Call("OR", (equal, Call("AND", missing, span=span)), span=span))
+    same = written_out("(x = y) IS TRUE OR x IS NULL AND y IS NULL", sides, span)
     return same if isinstance(node, exp.NullSafeEQ) else Call("NOT", (same,), span=span)
 
 
+@lowers(exp.Between)
 def _between(reading: Reading, node: Any) -> Expression:
     if node.args.get("symmetric") is not None:
         raise reading.refused(node)
     reading.only(node, "this", "low", "high", "negate")
     _check_chain(reading, node, node.this)
     reading.preceded(node.args["high"], "AND", "write BETWEEN low AND high.")
-    left = lowered(reading, node.this)
-    low, high = (lowered(reading, node.args[name]) for name in ("low", "high"))
-    span = reading.span(node)
-    ends = (Call(">=", (left, low), span=span), Call("<=", (left, high), span=span))
-    return _turned(reading, node, check_size(Call("AND", ends, span=span)))
+    values = [reading.lower(node.args[name]) for name in ("this", "low", "high")]
+    between = written_out("x >= y AND x <= z", values, reading.span(node))
+    return _turned(reading, node, between)
 
 
+@lowers(exp.In)
 def _in(reading: Reading, node: Any) -> Expression:
     if node.args.get("field") is not None:
         place = reading.span(node.args["field"])
         raise unreadable(place, "IN is followed by a list.", "write IN (1, 2, 3).")
     reading.only(node, "this", "expressions", "query", "negate")
     _check_chain(reading, node, node.this)
-    left = lowered(reading, node.this)
+    left = reading.lower(node.this)
     first, last = reading.at(node)
-    if reading.tokens[min(last + 1, len(reading.tokens) - 1)].word == ")":
+    if reading.behind(last).word == ")":
         node.meta["at"] = first, last + 1
     query = node.args.get("query")
     if query is not None:
         inner = query.this if isinstance(query, exp.Subquery) else query
         return _turned(reading, node, _inner_query(reading, node, inner, left))
-    values = [lowered(reading, value) for value in node.expressions]
+    values = [reading.lower(value) for value in node.expressions]
     for value in values:
         if not isinstance(value, Literal) or value.value is None:
             raise unsupported(
                 value.span or reading.span(node),
                 "the list of IN holds something else than a written value.",
-                (
-                    "a list is checked before any data is read, and NULL is in no list.",
-                    "write numbers, text or dates; compare columns with = and OR.",
-                ),
+                "a list is checked before any data is read, and NULL is in no list.",
+                "write numbers, text or dates; compare columns with = and OR.",
             )
     if not values:
         raise unreadable(reading.span(node), "IN is followed by a list.", "write IN (1, 2, 3).")
     return _turned(reading, node, Call("IN", (left, *values), span=reading.span(node)))
 
 
+@lowers(exp.Exists)
 def _exists(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this")
     return _inner_query(reading, node, node.this, None)
@@ -290,6 +291,7 @@ def _inner_query(reading: Reading, node: Any, query: Any, left: Expression | Non
     return context.query(reading, node, query, left)  # type: ignore[no-any-return]
 
 
+@lowers(exp.Subquery)
 def _subquery(reading: Reading, node: Any) -> Expression:
     """Lower a subquery that stands for one value, where there can be one."""
     context = reading.inner[-1] if reading.inner else None
@@ -300,21 +302,23 @@ def _subquery(reading: Reading, node: Any) -> Expression:
             "rows; or ask for the value first, and write the number that comes back."
         )
         what = "a subquery stands for one value here."
-        raise unsupported(reading.find(node, "SELECT"), what, (why, do))
+        raise unsupported(reading.find(node, "SELECT"), what, why, do)
     reading.only(node, "this")
     return context.value(reading, node)  # type: ignore[no-any-return]
 
 
+@lowers(exp.Like, exp.ILike)
 def _like(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this", "expression", "negate")
     _check_chain(reading, node, node.this)
-    left, pattern = lowered(reading, node.this), lowered(reading, node.expression)
+    left, pattern = reading.lower(node.this), reading.lower(node.expression)
     span = reading.span(node)
     if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
         raise unsupported(
             pattern.span,
             "the pattern of LIKE is not a written text.",
-            ("it must be the same for all rows.", "write a pattern such as 'A%'."),
+            "it must be the same for all rows.",
+            "write a pattern such as 'A%'.",
         )
     if isinstance(node, exp.ILike):
         left = Call("LOWER", (left,), span=left.span)
@@ -323,36 +327,40 @@ def _like(reading: Reading, node: Any) -> Expression:
     return _turned(reading, node, Call("LIKE", (left, pattern), span=span))
 
 
+@lowers(exp.Case)
 def _case(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this", "ifs", "default")
-    subject = None if node.this is None else lowered(reading, node.this)
+    subject = None if node.this is None else reading.lower(node.this)
     branches: list[tuple[Expression, Expression]] = []
     for branch in node.args["ifs"]:
         reading.only(branch, "this", "true")
         reading.preceded(branch.args["true"], "THEN", "write WHEN condition THEN value.")
-        chosen = lowered(reading, branch.this)
+        chosen = reading.lower(branch.this)
         if subject is not None:
             chosen = Call("=", (subject, chosen), span=chosen.span)
-        branches.append((chosen, lowered(reading, branch.args["true"])))
+        branches.append((chosen, reading.lower(branch.args["true"])))
     default = node.args.get("default")
     if not branches:
         do = "write WHEN condition THEN value."
         raise unreadable(reading.find(node, "ELSE"), "WHEN is missing here.", do)
-    other = None if default is None else lowered(reading, default)
+    other = None if default is None else reading.lower(default)
     return check_size(Case(tuple(branches), other, span=reading.span(node)))
 
 
+@lowers(exp.Tuple)
 def _tuple(reading: Reading, node: Any) -> Expression:
     raise unsupported(
         reading.span(node),
         "a list stands where one value is needed.",
-        ("values are compared one by one.", "write a = 1 AND b = 2."),
+        "values are compared one by one.",
+        "write a = 1 AND b = 2.",
     )
 
 
 # --- casts, days and intervals --------------------------------------------------------------------
 
 
+@lowers(exp.Cast, exp.TryCast)
 def _cast(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this", "to", "safe", "_type")
     first, _ = reading.at(node)
@@ -361,7 +369,7 @@ def _cast(reading: Reading, node: Any) -> Expression:
         reading.use_word(first)
         if reading.tokens[first + 1].word != "::":
             return _dated(reading, node, TYPES_BY_NAME[word])
-    inner = lowered(reading, node.this)
+    inner = reading.lower(node.this)
     if word in {"CAST", "TRY_CAST", "SAFE_CAST"}:
         reading.use_word(first)
     kind, letters = _type(reading, node.args["to"])
@@ -387,31 +395,10 @@ def _type(reading: Reading, node: Any) -> tuple[Type, int | None]:
         raise unsupported(
             reading.tokens[first].span,
             "this type is not known here.",
-            (
-                "only types that hold the same values on every engine are used.",
-                "use INTEGER, FLOAT, TEXT, BOOLEAN, DATE or TIMESTAMP.",
-            ),
+            "only types that hold the same values on every engine are used.",
+            "use INTEGER, FLOAT, TEXT, BOOLEAN, DATE or TIMESTAMP.",
         )
     return kind, None
-
-
-def moment(text: str, kind: Type) -> date | None:
-    """Read a day, or a moment, from text; None if it is not one.
-
-    >>> moment("2025-01-31", Type.DATE), moment("2025-02-30", Type.DATE)
-    (datetime.date(2025, 1, 31), None)
-    """
-    try:
-        if kind is Type.DATE:
-            return date.fromisoformat(text) if _DAY.fullmatch(text) else None
-        if _DAY.fullmatch(text):
-            return datetime.fromisoformat(f"{text} 00:00:00")
-        if not _MOMENT.fullmatch(text):
-            return None
-        whole, _, fraction = text.partition(".")
-        return datetime.fromisoformat(whole).replace(microsecond=int(fraction.ljust(6, "0") or 0))
-    except ValueError:
-        return None
 
 
 def _dated(reading: Reading, node: Any, kind: Type) -> Literal:
@@ -436,12 +423,12 @@ def _shifted(reading: Reading, node: Any, sign: int) -> Expression:
     only on how to add them to a written day: the same day of the month so many months later, or the
     last one of that month if it is shorter.
     """
-    day = lowered(reading, node.this)
-    count, word, _ = functions.interval(reading, node.expression)
+    day = reading.lower(node.this)
+    count, word, _ = interval(reading, node.expression)
     span, count = reading.span(node), sign * count
     written = isinstance(day, Literal) and type(day.value) is date
-    if word in functions.DAYS:
-        count *= functions.DAYS[word]
+    if word in DAYS:
+        count *= DAYS[word]
         if not written:
             return Call("DATE_ADD", (day, Literal(count, span=span)), span=span)
         return _moved(day.value, 0, count, span)  # type: ignore[union-attr, arg-type]
@@ -450,7 +437,8 @@ def _shifted(reading: Reading, node: Any, sign: int) -> Expression:
     raise unsupported(
         span,
         "this interval cannot be added here.",
-        ("months have different lengths, and engines count them differently.", functions.INTERVALS),
+        "months have different lengths, and engines count them differently.",
+        INTERVALS,
     )
 
 
@@ -465,34 +453,38 @@ def _moved(day: date, months: int, days: int, span: Span) -> Literal:
         raise unsupported(
             span,
             "this day is not in the years 1 to 9999.",
-            ("there are no others here.", "write another day."),
+            "there are no others here.",
+            "write another day.",
         ) from None
     return Literal(moved, span=span)
 
 
+@lowers(exp.Interval)
 def _interval_alone(reading: Reading, node: Any) -> Expression:
     raise unsupported(
-        reading.find(node, "INTERVAL"), "INTERVAL is not answered here.", CLAUSES["INTERVAL"]
+        reading.find(node, "INTERVAL"), "INTERVAL is not answered here.", *CLAUSES["INTERVAL"]
     )
 
 
+@lowers(exp.Extract)
 def _extract(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this", "expression")
     first, _ = reading.at(node)
     reading.use_word(first)
-    part = functions.part_of(reading, first + 2, "EXTRACT")
+    part = part_of(reading, first + 2, "EXTRACT")
     if reading.tokens[first + 3].word != "FROM":
         raise unreadable(
             reading.tokens[first + 3].span, "FROM is missing here.", "write EXTRACT(YEAR FROM day)."
         )
-    inner = lowered(reading, node.expression)
+    inner = reading.lower(node.expression)
     return Call("EXTRACT", (part, inner), span=reading.span(node))
 
 
+@lowers(exp.Substring)
 def _substring(reading: Reading, node: Any) -> Expression:
     reading.only(node, "this", "start", "length")
     reading.use_word(reading.at(node)[0])
-    text = lowered(reading, node.this)
+    text = reading.lower(node.this)
     start, length = node.args.get("start"), node.args.get("length")
     if start is None and length is None:
         raise unreadable(
@@ -502,11 +494,12 @@ def _substring(reading: Reading, node: Any) -> Expression:
         )
     made = start is None or "start" not in start.meta  # sqlglot writes 1 where none is given
     made = made and isinstance(start, exp.Literal | None)
-    first = Literal(1, span=text.span) if made else lowered(reading, start)
-    rest = () if length is None else (lowered(reading, length),)
+    first = Literal(1, span=text.span) if made else reading.lower(start)
+    rest = () if length is None else (reading.lower(length),)
     return Call("SUBSTR", (text, first, *rest), span=reading.span(node))
 
 
+@lowers(exp.Dot)
 def _dotted(reading: Reading, node: Any) -> Expression:
     called = node.expression
     if isinstance(called, exp.Anonymous):
@@ -514,55 +507,19 @@ def _dotted(reading: Reading, node: Any) -> Expression:
         raise unsupported(
             reading.between(first, reading.at(called)[0]),
             "a function has no dots in its name.",
-            ("only the functions of this dialect are known.", "write the function alone."),
+            "only the functions of this dialect are known.",
+            "write the function alone.",
         )
     raise reading.refused(node)
 
 
+@lowers(exp.Bracket)
 def _bracket(reading: Reading, node: Any) -> Expression:
     inner = node.this
-    opening = reading.tokens[min(reading.at(inner)[1] + 1, len(reading.tokens) - 1)].span
+    opening = reading.behind(reading.at(inner)[1]).span
     if isinstance(inner, exp.Anonymous) and str(inner.this).upper() == "APPROX_QUANTILES":
-        return functions.picked_quantile(reading, node)
+        return picked_quantile(reading, node)
     if isinstance(inner, exp.Anonymous):
-        raise unsupported(opening, "this is not answered here.", CLAUSES["WITHIN"])
+        raise unsupported(opening, "this is not answered here.", *CLAUSES["WITHIN"])
     reason = (_LISTS, "leave the brackets out.")
-    raise unsupported(opening, "there are no lists to pick from.", reason)
-
-
-def _star_alone(reading: Reading, node: Any) -> Expression:
-    return star(reading, node, None, reading.span(node))
-
-
-_LOWER: Final[dict[type, Callable[[Reading, Any], Expression]]] = {
-    exp.Paren: _paren,
-    exp.Column: _column,
-    exp.Identifier: _identifier,
-    exp.Literal: _literal,
-    exp.Null: _constant,
-    exp.Boolean: _constant,
-    exp.Neg: _negative,
-    exp.Not: _not,
-    exp.Is: _is,
-    exp.NullSafeEQ: _distinct_from,
-    exp.NullSafeNEQ: _distinct_from,
-    exp.Between: _between,
-    exp.In: _in,
-    exp.Exists: _exists,
-    exp.Subquery: _subquery,
-    exp.Like: _like,
-    exp.ILike: _like,
-    exp.Case: _case,
-    exp.Tuple: _tuple,
-    exp.Cast: _cast,
-    exp.TryCast: _cast,
-    exp.Interval: _interval_alone,
-    exp.Extract: _extract,
-    exp.Substring: _substring,
-    exp.Dot: _dotted,
-    exp.Bracket: _bracket,
-    exp.Star: _star_alone,
-    exp.Anonymous: functions.call,
-    exp.Filter: functions.aggregate,
-    exp.Window: functions.window,
-}
+    raise unsupported(opening, "there are no lists to pick from.", *reason)

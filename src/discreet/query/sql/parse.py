@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from sqlglot import exp
 
@@ -32,48 +31,50 @@ from discreet.query.expressions import (
     Order,
     Star,
     Window,
+    check_row,
+    conjunction,
+    holds,
     transformed,
     walk,
 )
-from discreet.query.node_checks import too_much
+from discreet.query.nodes import too_much
 from discreet.query.question import Question
 from discreet.query.relations import Named, Project, Relation, Table, descend, folded
-from discreet.query.row_level import only_rows
 from discreet.query.source_text import rows_refused, unreadable, unsupported
-from discreet.query.sql.expressions import expression, lowered
-from discreet.query.sql.functions import orders
-from discreet.query.sql.parameters import Parameters
+from discreet.query.sql import expressions  # noqa: F401 (registers how they are lowered)
+from discreet.query.sql.aggregates import orders
+from discreet.query.sql.clauses import bare, check_union, select, subquery, with_tables
 from discreet.query.sql.reading import Reading
-from discreet.query.sql.select_syntax import (
+from discreet.query.sql.select import (
     Item,
     Select,
-    both,
+    filtered,
     fresh_name,
     group_items,
     groups,
     has_groups,
+    one_value,
     output_names,
 )
-from discreet.query.sql.selects import bare, check_union, select, subquery, with_tables
-from discreet.query.sql.subqueries import filtered, one_value
+from discreet.query.sql.tokens import Parameters
 
 
 def row_question(select: Select) -> Question:
-    """Return the question whose groups are the rows of a SELECT.
-
-    >>> from discreet.query.relations import Table
-    >>> rows = row_question(Select(items=(Item(Column("ward")),), source=Table("wards")))
-    >>> rows.rows, [name for name, _ in rows.keys], [name for name, _ in rows.outputs]
-    (True, ['ward', 'copy'], ['ward'])
-    """
-    if any(isinstance(node, Star) for item in select.items for node in walk(item.expression)):
+    """Return the question whose groups are the rows of a SELECT."""
+    if any(holds(item.expression, Star) for item in select.items):
         raise rows_refused(select.span)
     for item in select.items:
-        only_rows(item.expression, place="the select list")
+        check_row(item.expression, "the select list")
     aliases = {folded(item.alias) for item in select.items if item.alias is not None}
-    ordered = [each.expression for each in select.order if not _is_output(each.expression, aliases)]
-    shown = [item for item in select.items if _has_columns(item.expression)]
-    keys = (*shown, *(Item(each) for each in ordered if _has_columns(each)))
+    ordered = [
+        each.expression
+        for each in select.order
+        if not isinstance(each.expression, Column)
+        or each.expression.table is not None
+        or folded(each.expression.name) not in aliases
+    ]
+    shown = [item for item in select.items if holds(item.expression, Column)]
+    keys = (*shown, *(Item(each) for each in ordered if holds(each, Column)))
     if not keys:
         raise rows_refused(select.span)
     grouped = groups(replace(select, group=keys))
@@ -94,25 +95,8 @@ def row_question(select: Select) -> Question:
     )
 
 
-def _is_output(expression: Expression, aliases: set[str]) -> bool:
-    return isinstance(expression, Column) and (
-        expression.table is None and folded(expression.name) in aliases
-    )
-
-
-def _has_columns(expression: Expression) -> bool:
-    return any(isinstance(node, Column) for node in walk(expression))
-
-
 def flattened(select: Select, reading: Reading) -> Select:
-    """Return a SELECT over groups as one of groups; any other one as it is.
-
-    >>> from discreet.query.relations import Table
-    >>> from discreet.query.sql.reading import Reading
-    >>> rows = Select(items=(Item(Column("ward")),), source=Table("visits"))
-    >>> flattened(rows, Reading("SELECT")) is rows
-    True
-    """
+    """Return a SELECT over groups as one of groups; any other one as it is."""
     if has_groups(select) or select.distinct or select.inner_queries:
         return select
     source = select.source
@@ -145,7 +129,10 @@ def _merged(select: Select, below: Select, alias: str | None) -> Select:
         else replace(item, expression=written(item.expression))
         for item in select.order
     )
-    own = None if below.having is None else _with_aliases(below.having, below)
+    named = {folded(item.alias): item.expression for item in below.items if item.alias is not None}
+    own = below.having
+    if own is not None:
+        own = transformed(own, lambda node: _output(node, named, None))
     where = None if select.where is None else written(select.where)
     _refuse_windows(where)
     _refuse_capture(items, [*([] if own is None else [own]), *([] if where is None else [where])])
@@ -155,7 +142,7 @@ def _merged(select: Select, below: Select, alias: str | None) -> Select:
         items=items,
         group=tuple(group_items(below)) or None,
         every=False,
-        having=own if where is None else both(own, where),
+        having=conjunction([own, where]),
         order=order,
         limit=select.limit,
         offset=select.offset,
@@ -184,13 +171,6 @@ def _widened(item: Item, names: tuple[str, ...]) -> list[Item]:
     return [item]
 
 
-def _with_aliases(having: Expression, below: Select) -> Expression:
-    aliases = {
-        folded(item.alias): item.expression for item in below.items if item.alias is not None
-    }
-    return transformed(having, lambda node: _output(node, aliases, None))
-
-
 def _refuse_capture(items: tuple[Item, ...], above: Sequence[Expression]) -> None:
     """Refuse a name that means a column of the subquery, and another output outside."""
     named = {folded(item.alias): item.expression for item in items if item.alias is not None}
@@ -206,7 +186,8 @@ def _refuse_capture(items: tuple[Item, ...], above: Sequence[Expression]) -> Non
             raise unsupported(
                 node.span,
                 f"{node.name} is a column of the subquery, and another one of the answer.",
-                ("which of them is meant decides the answer.", "use different names with AS."),
+                "which of them is meant decides the answer.",
+                "use different names with AS.",
             )
 
 
@@ -217,20 +198,9 @@ def _refuse_windows(where: Expression | None) -> None:
             raise unsupported(
                 node.span,
                 "a condition compares a window over groups.",
-                (
-                    "which groups are shown is decided before windows look at them.",
-                    "leave the condition out, and filter the answer; LIMIT takes the first groups.",
-                ),
+                "which groups are shown is decided before windows look at them.",
+                "leave the condition out, and filter the answer; LIMIT takes the first groups.",
             )
-
-
-__all__ = ["as_question", "read", "read_expression", "read_item", "read_orders", "read_relation"]
-
-
-def _reading(text: object, dialect: str | None = None, parameters: Parameters = ()) -> Reading:
-    reading = Reading(text, dialect, parameters)
-    reading.lower = partial(lowered, reading)
-    return reading
 
 
 def read(text: object, dialect: str | None = None, parameters: Parameters = ()) -> Question:
@@ -240,7 +210,7 @@ def read(text: object, dialect: str | None = None, parameters: Parameters = ()) 
     >>> question.keys, question.outputs[0]
     ((('ward', Column(name='ward', table=None)),), ('ward', Grouped(at=0)))
     """
-    reading = _reading(text, dialect, parameters)
+    reading = Reading(text, dialect, parameters)
     try:
         return _question(reading)
     except RecursionError:
@@ -257,10 +227,8 @@ def _question(reading: Reading) -> Question:
         raise unsupported(
             reading.span(node) if place is None else place.span,
             "two questions are joined by UNION.",
-            (
-                "each question is priced and recorded on its own.",
-                "ask them one by one, or write FROM (... UNION ALL ...).",
-            ),
+            "each question is priced and recorded on its own.",
+            "ask them one by one, or write FROM (... UNION ALL ...).",
         )
     if not isinstance(node, exp.Select):
         raise reading.refused(node)
@@ -283,7 +251,8 @@ def _released(question: Question, reading: Reading) -> tuple[tuple[str, Question
             raise unsupported(
                 inner.span,
                 "a released table stands in another question of WITH.",
-                ("one question is answered before another.", "ask them one by one."),
+                "one question is answered before another.",
+                "ask them one by one.",
             )
         if name in used:
             found.append((name, inner))
@@ -292,7 +261,7 @@ def _released(question: Question, reading: Reading) -> tuple[tuple[str, Question
 
 def _part(text: object) -> Reading:
     """Cut what could stand in a select list, or behind ORDER BY."""
-    reading = _reading(text)
+    reading = Reading(text)
     if len(reading.tokens) == 1:
         do = "write a column, value or function."
         raise unreadable(reading.tokens[0].span, "an expression is missing here.", do)
@@ -307,7 +276,7 @@ def read_expression(text: object) -> Expression:
     """
     reading = _part(text)
     try:
-        found = expression(reading, reading.parse("_parse_disjunction"))
+        found = reading.expression(reading.parse("_parse_disjunction"))
     except RecursionError:
         raise too_much("this is nested too deep.", reading.tokens[0].span) from None
     reading.check_used()
@@ -325,7 +294,7 @@ def read_item(text: object) -> Item:
     if isinstance(node, exp.Alias):
         reading.only(node, "this", "alias")
         node, alias = node.this, reading.name(node.args["alias"], "a name")
-    found = Item(expression(reading, node), alias)
+    found = Item(reading.expression(node), alias)
     reading.check_used()
     return found
 
@@ -348,28 +317,26 @@ def read_relation(text: object) -> Relation:
     >>> type(read_relation("SELECT ward FROM visits")).__name__
     'Project'
     """
-    reading = _reading(text)
+    reading = Reading(text)
     relation = subquery(reading, reading.query(), {})
     reading.check_used()
     return relation
 
 
 def as_question(outermost: Select) -> Question:
-    """Turn the outermost SELECT into a question.
-
-    >>> from discreet.query.expressions import Aggregate
-    >>> from discreet.query.relations import Table
-    >>> as_question(Select(items=(Item(Aggregate("COUNT")),), source=Table("visits"))).outputs[0][0]
-    'count'
-    """
+    """Turn the outermost SELECT into a question."""
     if not outermost.items:
         raise unsupported(
             outermost.span,
             "nothing is asked about the groups.",
-            ("an answer has at least one column.", "add a key, or an aggregate such as count()."),
+            "an answer has at least one column.",
+            "add a key, or an aggregate such as count().",
         )
     if outermost.distinct:
-        outermost = _keys_alone(outermost)
+        if has_groups(outermost):
+            what, why = "DISTINCT stands beside aggregates.", "each group comes once anyway."
+            raise unsupported(outermost.span, what, why, "leave DISTINCT out.")
+        outermost = replace(outermost, distinct=False, group=outermost.items)
     if not has_groups(outermost):
         return row_question(outermost)
     grouped = groups(outermost)
@@ -379,34 +346,19 @@ def as_question(outermost: Select) -> Question:
         _refuse_list(item.expression, top=False)
     if grouped.having is not None:
         _refuse_list(grouped.having, top=False)
+    asks = grouped.having is not None and holds(grouped.having, InnerQuery)
     return Question(
         relation=filtered(outermost),
         keys=grouped.keys,
         outputs=grouped.outputs,
         having=grouped.having,
-        values=tuple(map(one_value, outermost.inner_queries)) if _asks(grouped.having) else (),
+        values=tuple(map(one_value, outermost.inner_queries)) if asks else (),
         order=grouped.order,
         limit=outermost.limit,
         offset=outermost.offset,
         clause=outermost.clause,
         span=outermost.span,
     )
-
-
-def _asks(having: Expression | None) -> bool:
-    """Whether a condition on groups holds a value of a subquery."""
-    return having is not None and any(isinstance(node, InnerQuery) for node in walk(having))
-
-
-def _keys_alone(outermost: Select) -> Select:
-    """Read SELECT DISTINCT a, b as the groups of a and b."""
-    if has_groups(outermost):
-        raise unsupported(
-            outermost.span,
-            "DISTINCT stands beside aggregates.",
-            ("each group comes once anyway.", "leave DISTINCT out."),
-        )
-    return replace(outermost, distinct=False, group=outermost.items)
 
 
 def _refuse_list(value: Expression, *, top: bool) -> None:
@@ -417,5 +369,6 @@ def _refuse_list(value: Expression, *, top: bool) -> None:
             raise unsupported(
                 node.span,
                 "a list of quantiles stands inside an expression.",
-                ("it is not one number.", "use PERCENTILE_CONT(x, 0.5), or select it alone."),
+                "it is not one number.",
+                "use PERCENTILE_CONT(x, 0.5), or select it alone.",
             )

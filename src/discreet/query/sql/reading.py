@@ -9,27 +9,24 @@ lowered (``check_used``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Final, final
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, ParseError
-from sqlglot.tokenizer_core import Token as RawToken
-from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import QuestionError
-from discreet.query.expressions import Expression
-from discreet.query.node_checks import DEEPEST_NESTING, LARGEST_TREE, too_much
-from discreet.query.question import Clause
+from discreet.query.expressions import Expression, check_size
+from discreet.query.nodes import DEEPEST_NESTING, LARGEST_TREE, too_much
 from discreet.query.relations import Relation
 from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
 from discreet.query.sql.dialects import dialect_of
-from discreet.query.sql.parameters import Parameters
-from discreet.query.sql.privacy_clause import MARKED, read_clause
-from discreet.query.sql.select_syntax import Select
+from discreet.query.sql.select import Select
 from discreet.query.sql.tokens import (
     RESERVED,
+    Parameters,
     Token,
     TokenKind,
     check_words,
@@ -37,27 +34,26 @@ from discreet.query.sql.tokens import (
     tokens,
 )
 
-_MARK: Final = "\0clause"
 _MOST_TYPES: Final = 5
-_SILENT: Final = frozenset(
-    [
-        "ALL",
-        "AS",
-        "ASC",
-        "DESC",
-        "FILTER",
-        "FIRST",
-        "LAST",
-        "NULLS",
-        "OUTER",
-        "OVER",
-        "PARTITION",
-        "WHERE",
-        "DISTINCT",
-        "FROM",
-    ]
-)
+_SILENT_WORDS: Final = """
+    ALL AS ASC DESC DISTINCT FILTER FIRST FROM LAST NULLS OPTIONS OUTER OVER PARTITION TOP WHERE
+    WITH
+"""
+_SILENT: Final = frozenset(_SILENT_WORDS.split())
 """Words without a node of their own; whether they may be left out or added is tested."""
+
+Lowering = Callable[["Reading", Any], Expression]
+_LOWERING: Final[dict[type, Lowering]] = {}
+
+
+def lowers(*kinds: type) -> Callable[[Lowering], Lowering]:
+    """Register how expressions of these kinds of sqlglot's are lowered."""
+
+    def register(lower: Lowering) -> Lowering:
+        _LOWERING.update(dict.fromkeys(kinds, lower))
+        return lower
+
+    return register
 
 
 @final
@@ -69,88 +65,26 @@ class Reading:
     'select'
     """
 
-    __slots__ = (
-        "_index",
-        "_used",
-        "clauses",
-        "depth",
-        "dialect",
-        "inner",
-        "lower",
-        "released",
-        "selects",
-        "text",
-        "tokens",
-        "work",
-    )
-
     def __init__(
         self, text: object, dialect: str | None = None, parameters: Parameters = ()
     ) -> None:
-        """Cut the text, and take out what sqlglot does not know: the clause, and TOP."""
-        found = tokens(text, dialect, parameters)
-        check_words(found)
+        """Cut the text."""
+        self.tokens = tokens(text, dialect, parameters)
+        check_words(self.tokens)
         self.text = str(text)
         self.dialect = dialect
-        self.clauses: list[tuple[Clause | None, int | None]] = []
-        self.tokens = self._without_clauses(list(found))
         self._index = {token.span.start: at for at, token in enumerate(self.tokens)}
         self._used: set[int] = set()
-        self.depth = self.work = 0
+        self._depth = self._work = 0
         self.inner: list[Any] = []
-        self.lower: Callable[[Any], Expression] = _not_yet
+        """The conditions that are being lowered, and whose subqueries are collected."""
         self.released: dict[str, Select] = {}
+        """What WITH has named that has a clause of its own."""
         self.selects: dict[int, tuple[Relation, Select]] = {}
+        """The SELECT of each relation that is one."""
         self._check_nesting()
 
     # --- before parsing ---------------------------------------------------------------------------
-
-    def _without_clauses(self, found: list[Token]) -> list[Token]:
-        kept: list[Token] = []
-        at = 0
-        while at < len(found):
-            token = found[at]
-            kept.append(token)
-            at += 1
-            if token.word != "SELECT":
-                continue
-            clause = top = None
-            if found[at].word == "WITH" and found[at + 1].word in MARKED:
-                clause, at = read_clause(found, at)
-            while found[at].word in {"DISTINCT", "ALL"}:
-                kept.append(found[at])
-                at += 1
-            top, at = _top(found, at)
-            if found[at].word == "AS":
-                raise unsupported(
-                    found[at].span,
-                    "rows are tables of columns, not structures.",
-                    (CLAUSES["STRUCT"][0], "leave AS STRUCT or VALUE out."),
-                )
-            if clause is not None or top is not None:
-                kept += self._marker(token.span)
-                self.clauses.append((clause, top))
-        return kept
-
-    def _marker(self, span: Span) -> list[Token]:
-        kinds = (
-            (TokenType.VAR, _MARK),
-            (TokenType.L_PAREN, "("),
-            (TokenType.NUMBER, str(len(self.clauses))),
-            (TokenType.R_PAREN, ")"),
-            (TokenType.COMMA, ","),
-        )
-        start = len(self.text) + 1 + 8 * len(self.clauses)
-        return [
-            Token(
-                TokenKind.SIGN,
-                text,
-                span,
-                "",
-                RawToken(kind, text, start=start + at, end=start + at),
-            )
-            for at, (kind, text) in enumerate(kinds)
-        ]
 
     def _check_nesting(self) -> None:
         """Refuse what is nested deep, so that parsing ends soon.
@@ -212,7 +146,8 @@ class Reading:
                 raise unsupported(
                     first.span,
                     "a question begins with SELECT or WITH.",
-                    ("a question only reads.", "write SELECT ... FROM ... GROUP BY ..."),
+                    "a question only reads.",
+                    "write SELECT ... FROM ... GROUP BY ...",
                 )
             raise unreadable(first.span, "a question begins with SELECT or WITH.", "write SELECT.")
         return self.parse("query")
@@ -223,7 +158,8 @@ class Reading:
                 return unsupported(
                     token.span,
                     "there are several questions in one text.",
-                    ("each question is priced and recorded on its own.", "ask them one by one."),
+                    "each question is priced and recorded on its own.",
+                    "ask them one by one.",
                 )
         return unreadable(
             self.tokens[0].span, "this is no SQL.", "write SELECT ... FROM ... GROUP BY ..."
@@ -238,7 +174,7 @@ class Reading:
             if raw is not None and (raw.line, raw.col) == (line, column):
                 here = token
         if here.kind is TokenKind.NAME and here.word in CLAUSES and here.word in RESERVED:
-            return unsupported(here.span, f"{here.word} is not answered here.", CLAUSES[here.word])
+            return unsupported(here.span, f"{here.word} is not answered here.", *CLAUSES[here.word])
         at = self.tokens.index(here)
         around = [self.tokens[max(at - steps, 0)] for steps in (1, 2)]
         numbers = here.kind is around[1].kind is TokenKind.NUMBER
@@ -249,6 +185,19 @@ class Reading:
         if here.word in RESERVED:
             do += f"; a column whose name is a word of SQL is quoted: `{here.text}`"
         return unreadable(here.span, "the text cannot be read from here on.", f"{do}.")
+
+    # --- lowering ---------------------------------------------------------------------------------
+
+    def lower(self, node: Any) -> Expression:
+        """Lower an expression."""
+        lower = _LOWERING.get(type(node))
+        if lower is None:
+            raise self.refused(node)
+        return lower(self, node)
+
+    def expression(self, node: Any) -> Expression:
+        """Lower an expression, and check that it is not too large."""
+        return check_size(self.lower(node))
 
     # --- places -----------------------------------------------------------------------------------
 
@@ -294,6 +243,10 @@ class Reading:
     def token(self, node: Any) -> Token:
         """Return the token of a name, a number or a text."""
         return self.tokens[self._index.get(node.meta.get("start"), 0)]
+
+    def behind(self, at: int) -> Token:
+        """Return the token behind another one."""
+        return self.tokens[min(at + 1, len(self.tokens) - 1)]
 
     def find(self, node: Any, word: str) -> Span:
         """Return where a word stands in a node, or the node."""
@@ -357,22 +310,28 @@ class Reading:
         return unsupported(
             self.tokens[-1].span if node is None else self.span(node),
             "this is not answered here.",
-            (
-                "only what the list of SQL names is answered; nothing is left out in silence.",
-                "see the list of SQL that is answered, and write it with what is there.",
-            ),
+            "only what the list of SQL names is answered; nothing is left out in silence.",
+            "see the list of SQL that is answered, and write it with what is there.",
         )
 
-    def deeper(self, node: Any) -> None:
-        """Count one level down; ``self.depth -= 1`` comes back up."""
-        self.depth += 1
-        if self.depth > DEEPEST_NESTING:
+    @property
+    def outermost(self) -> bool:
+        """Whether no subquery is being lowered."""
+        return self._depth == 0
+
+    @contextmanager
+    def inside(self, node: Any) -> Iterator[None]:
+        """Go one level down into a subquery, and come back up."""
+        self._depth += 1
+        if self._depth > DEEPEST_NESTING:
             raise too_much(f"this is nested more than {DEEPEST_NESTING} deep.", self.span(node))
+        yield
+        self._depth -= 1
 
     def weigh(self, nodes: int, node: Any) -> None:
         """Count the work of checking a tree; what is read again and again is checked again."""
-        self.work += nodes
-        if self.work > 10 * LARGEST_TREE:
+        self._work += nodes
+        if self._work > 10 * LARGEST_TREE:
             raise too_much("the tables of this question are too much.", self.span(node))
 
     def name(self, identifier: Any, what: str) -> str:
@@ -410,40 +369,6 @@ class Reading:
             )
         self.use(inner)
         return sign * number(self.token(inner)), self.span(node)
-
-    def marked(self, items: list[Any]) -> tuple[Clause | None, int | None, list[Any]]:
-        """Take the clause and TOP off the items of a SELECT."""
-        if items and isinstance(items[0], exp.Anonymous) and items[0].this == _MARK:
-            clause, top = self.clauses[int(items[0].expressions[0].this)]
-            return clause, top, items[1:]
-        return None, None, items
-
-
-def _top(found: list[Token], at: int) -> tuple[int | None, int]:
-    """Read TOP 5 or TOP (5), if it comes next: elsewhere TOP is a name."""
-    enclosed = found[at + 1].word == "(" if at + 1 < len(found) else False
-    place = at + 1 + enclosed
-    if found[at].word != "TOP" or place >= len(found) or found[place].kind is not TokenKind.NUMBER:
-        return None, at
-    value = number(found[place])
-    after = place + 1 + enclosed
-    if found[after].word == "PERCENT":
-        raise unsupported(
-            found[after].span,
-            "a part of the groups is asked for.",
-            ("how many there are is not known before.", "write LIMIT and a number of groups."),
-        )
-    if value.denominator != 1 or not 0 <= value < 2**31:
-        raise unsupported(
-            found[place].span,
-            "TOP is not a written whole number.",
-            ("it counts groups.", "write a number of groups, such as LIMIT 10."),
-        )
-    return int(value), after
-
-
-def _not_yet(_: Any) -> Expression:
-    raise NotImplementedError
 
 
 def _orders(parser: Any) -> Any:

@@ -4,27 +4,35 @@ Trust: public.  Plan and engine read one tree, so what is misread here costs mea
 
 Text stands between single quotes, where a doubled quote is a quote.  Backslashes and tripled quotes
 are read differently by different dialects, and refused.
+
+The value of a parameter becomes one literal, whatever characters it holds; it is never read as SQL.
+The literals are part of the question, and so of its digest: the same text with other values is
+another question, and a text with the values written out is the same one.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from numbers import Integral, Real
 from typing import Final, final
 
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token as RawToken
 from sqlglot.tokenizer_core import TokenType
 
-from discreet.errors import InputError, QuestionError, UnreadableSQL
+from discreet.errors import InputError, QuestionError, UnreadableSQL, WrongKind
 from discreet.exact import rational
-from discreet.query.node_checks import LONGEST_QUESTION, too_much
+from discreet.query.nodes import LONGEST_QUESTION, too_much
 from discreet.query.source_text import CLAUSES, FUNCTIONS, Span, unreadable, unsupported
 from discreet.query.sql.dialects import dialect_of
-from discreet.query.sql.parameters import MARK, Filling, Parameters
+from discreet.query.types import Scalar
 
 _READ: Final = """
     ALL AND AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE END FALSE FROM FULL GROUP HAVING
@@ -51,32 +59,8 @@ _SIGNS: Final = {
 }
 """Signs of other languages, and what to write here."""
 _NAME_ENDS: Final = '_`")]'
-_KNOWN_SIGNS: Final = frozenset(
-    [
-        "(",
-        ")",
-        "[",
-        "]",
-        ",",
-        ".",
-        "=",
-        "<>",
-        "!=",
-        "<",
-        "<=",
-        ">",
-        ">=",
-        "+",
-        "-",
-        "*",
-        "/",
-        "%",
-        "||",
-        "::",
-        "=>",
-        ";",
-    ]
-)
+_SIGNS_READ: Final = "( ) [ ] , . = <> != < <= > >= + - * / % || :: => ;"
+_KNOWN_SIGNS: Final = frozenset(_SIGNS_READ.split())
 _NUMBER: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 _QUOTED: Final = re.compile(r"""--[^\n]*|/\*.*?\*/|'[^']*'|"[^"]*"|`[^`]*`""", re.DOTALL)
@@ -111,6 +95,107 @@ class Token:
     raw: RawToken | None = None
 
 
+# --- parameters -----------------------------------------------------------------------------------
+
+_MARK: Final = re.compile(r"\?|[:$@]\w+")
+"""How a parameter is written: ``?``, or a sign and a name or a number."""
+
+_Literals = tuple[tuple[TokenType, str], ...]
+"""The kinds and texts of the tokens of one literal."""
+Parameters = tuple[tuple[str, _Literals], ...]
+"""The literal of each parameter by its name; numbers, from 1, for those in a list."""
+
+ParameterValues = Sequence[Scalar | float | Decimal] | Mapping[str, Scalar | float | Decimal]
+"""The values of ``?``, ``:name``, ``$1`` and ``@name``."""
+
+
+def parameters_of(params: ParameterValues | None) -> Parameters:
+    """Turn values into literals.
+
+    >>> [name for name, _ in parameters_of(["A", 5])]
+    ['1', '2']
+    """
+    if params is None:
+        return ()
+    if isinstance(params, Mapping):
+        pairs = list(params.items())
+        if all(isinstance(name, str) for name, _ in pairs):
+            return tuple((name, _literal(name, value)) for name, value in pairs)
+    elif isinstance(params, Sequence) and not isinstance(params, str | bytes):
+        return tuple((str(at), _literal(str(at), each)) for at, each in enumerate(params, 1))
+    raise WrongKind(
+        what=f"params is a {type(params).__name__}.",
+        why="a parameter is found by its place or by its name.",
+        do='give a list for ? and $1, such as params=["A", 5], or a dict for :name and @name.',
+    )
+
+
+def _literal(name: str, value: object) -> _Literals:  # noqa: PLR0911 (cases)
+    match value:
+        case None:
+            return ((TokenType.NULL, "NULL"),)
+        case bool():
+            return ((TokenType.TRUE, "TRUE") if value else (TokenType.FALSE, "FALSE"),)
+        case str():
+            return ((TokenType.STRING, value),)
+        case datetime() if value.tzinfo is None:
+            return ((TokenType.TIMESTAMP, "TIMESTAMP"), (TokenType.STRING, value.isoformat(" ")))
+        case date() if not isinstance(value, datetime):
+            return ((TokenType.DATE, "DATE"), (TokenType.STRING, value.isoformat()))
+        case Integral():
+            return _signed(str(abs(int(value))), negative=value < 0)
+        case Decimal() if value.is_finite():
+            return _signed(str(abs(value)), negative=value < 0)
+        case Real() if not isinstance(value, Fraction) and math.isfinite(value):
+            return _signed(repr(abs(float(value))), negative=value < 0)
+    raise WrongKind(
+        what=f"the value of parameter {name} is a {type(value).__name__} that has no literal.",
+        why="a parameter stands for one value.",
+        do="give a str, int, float, Decimal, bool, date, datetime without a time zone, or None.",
+    )
+
+
+def _signed(digits: str, *, negative: bool) -> _Literals:
+    number = (TokenType.NUMBER, digits)
+    return ((TokenType.DASH, "-"), number) if negative else (number,)
+
+
+@final
+class _Filling:
+    """The parameters of a text, as they are met; each of them has to be met once at least."""
+
+    def __init__(self, known: Parameters) -> None:
+        """Take the literals by name."""
+        self._known = dict(known)
+        self._left = dict.fromkeys(self._known)
+        self._places: Iterator[int] = iter(range(1, len(self._known) + 1))
+
+    def literal(self, span: Span, mark: str) -> _Literals:
+        """Return the tokens for a mark, or refuse it."""
+        name = str(next(self._places, "?")) if mark == "?" else mark[1:]
+        if name not in self._known:
+            raise unsupported(
+                span,
+                f"the parameter {mark} has no value.",
+                "the question has to say all that is asked.",
+                "give it in params, or write it.",
+            )
+        self._left.pop(name, None)
+        return self._known[name]
+
+    def check_met(self) -> None:
+        """Refuse values that no parameter of the text takes."""
+        for name in self._left:
+            raise WrongKind(
+                what=f"the value of parameter {name} has no place in the text.",
+                why="a value that changes nothing was meant for something else.",
+                do="leave it out, or write ?, :name, $1 or @name where it belongs.",
+            )
+
+
+# --- tokens ---------------------------------------------------------------------------------------
+
+
 def tokens(
     text: object, dialect: str | None = None, parameters: Parameters = ()
 ) -> tuple[Token, ...]:
@@ -132,10 +217,10 @@ def tokens(
         raw = dialect_of(dialect).tokenize(text)
     except TokenError:
         raise _untokenized(text) from None
-    filling = Filling(parameters)
+    filling = _Filling(parameters)
     found: list[Token] = []
     for each in _with_points(text, raw):
-        mark = MARK.match(text, each.start)
+        mark = _MARK.match(text, each.start)
         if mark is None or text.startswith("::", each.start):
             if not found or each.start >= found[-1].span.end:  # else it belongs to a mark
                 found.append(_token(text, each))
@@ -143,8 +228,18 @@ def tokens(
             span = Span(text, *mark.span())
             found += [_filled(span, *part) for part in filling.literal(span, mark[0])]
     filling.check_met()
+    _mark_top(found)
     stop = len(text.rstrip())
     return (*found, Token(TokenKind.END, "", Span(text, stop, stop + 1)))
+
+
+def _mark_top(found: Sequence[Token]) -> None:
+    """Read TOP before a number as the limit that it is in some dialects; elsewhere it is a name."""
+    for before, token, after, second in zip(found, found[1:], found[2:], found[3:], strict=False):
+        counted = TokenKind.NUMBER in {after.kind, second.kind if after.word == "(" else None}
+        if token.word == "TOP" and counted and before.word in {"SELECT", "DISTINCT", "ALL"}:
+            start, end = token.span.start, token.span.end - 1
+            token.raw = RawToken(TokenType.TOP, token.text, start=start, end=end)
 
 
 def _filled(span: Span, kind: TokenType, text: str) -> Token:
@@ -250,7 +345,8 @@ def _sign_refused(text: str, start: int, end: int) -> QuestionError:
         return unsupported(
             Span(text, start, start + 3),
             "hints are not read.",
-            ("how a question is computed is decided by the plan.", "leave it out."),
+            "how a question is computed is decided by the plan.",
+            "leave it out.",
         )
     if written[0].isdigit():
         _check_number(text, start, start)
@@ -377,7 +473,7 @@ def _check_word(
         raise _clause_refused(token, word, after)
     called = after.word == "(" and token.word == word
     if word in FUNCTIONS and (called or word.startswith("CURRENT_")):
-        raise unsupported(token.span, f"{word} is not answered here.", FUNCTIONS[word])
+        raise unsupported(token.span, f"{word} is not answered here.", *FUNCTIONS[word])
     if word in _CLAUSE_WORDS:
         raise _clause_refused(token, word, after)
 
@@ -404,5 +500,5 @@ def _clause_refused(token: Token, word: str, after: Token) -> QuestionError:
     start = token.span.start + max(token.span.words.upper().find(word), 0)
     span = Span(token.span.text, start, start + len(word))
     return unsupported(
-        span, f"{word} is not answered here.", (why, f"{do} {quoting}" if named else do)
+        span, f"{word} is not answered here.", why, f"{do} {quoting}" if named else do
     )

@@ -11,10 +11,19 @@ from typing import Any, Final, final
 
 from sqlglot import exp
 
-from discreet.query.expressions import Expression, InnerQuery, Literal, Star
-from discreet.query.node_checks import MOST_ENTRIES, too_much
-from discreet.query.question import check_relation_size
+from discreet.query.expressions import (
+    Call,
+    Case,
+    Cast,
+    Expression,
+    InnerQuery,
+    Literal,
+    Star,
+    walk,
+)
+from discreet.query.nodes import MOST_ENTRIES, size_of, too_much
 from discreet.query.relations import (
+    NO_TABLE,
     Distinct,
     Join,
     Named,
@@ -24,13 +33,14 @@ from discreet.query.relations import (
     UnionAll,
     folded,
 )
-from discreet.query.row_level import only_rows
-from discreet.query.source_text import Span, unreadable, unsupported
-from discreet.query.sql.expressions import expression
-from discreet.query.sql.functions import orders
+from discreet.query.source_text import CLAUSES, Span, unreadable, unsupported
+from discreet.query.sql.aggregates import orders
+from discreet.query.sql.privacy_clause import privacy_clause
 from discreet.query.sql.reading import Reading
-from discreet.query.sql.select_syntax import Item, Select, WrittenQuery
-from discreet.query.sql.subqueries import (
+from discreet.query.sql.select import (
+    Item,
+    Select,
+    WrittenQuery,
     no_order,
     subquery_relation,
     written_query,
@@ -71,21 +81,12 @@ def with_tables(reading: Reading, node: Any, known: Tables, *, outermost: bool =
         here.add(folded(name))
         names = column_names(reading, alias)
         inner = bare(reading, entry.this)
-        if (
-            outermost
-            and names is None
-            and isinstance(inner, exp.Select)
-            and _has_clause(reading, inner)
-        ):
+        if outermost and names is None and isinstance(inner, exp.Select) and inner.args.get("hint"):
             reading.released[name] = select(reading, inner, with_tables(reading, inner, tables))
             tables[folded(name)] = Table(name, span=span)
         else:
             tables[folded(name)] = renamed(subquery(reading, inner, tables), names)
     return tables
-
-
-def _has_clause(reading: Reading, node: Any) -> bool:
-    return reading.marked(list(node.expressions))[0] is not None
 
 
 def _plain_name(reading: Reading, node: Any, what: str) -> str:
@@ -98,20 +99,19 @@ def _plain_name(reading: Reading, node: Any, what: str) -> str:
 
 def subquery(reading: Reading, node: Any, known: Tables) -> Relation:
     """Lower a query that is a relation: everything below the private aggregate."""
-    reading.deeper(node)
-    node = bare(reading, node)
-    tables = with_tables(reading, node, known)
-    if isinstance(node, exp.SetOperation):
-        parts = _parts(reading, node, tables)
-        relation: Relation = UnionAll(tuple(parts), span=reading.span(node))
-    elif isinstance(node, exp.Select):
-        written = select(reading, node, tables)
-        relation = subquery_relation(written)
-        reading.selects[id(relation)] = relation, written
-    else:
-        raise reading.refused(node)
-    reading.depth -= 1
-    reading.weigh(check_relation_size(relation), node)
+    with reading.inside(node):
+        node = bare(reading, node)
+        tables = with_tables(reading, node, known)
+        if isinstance(node, exp.SetOperation):
+            parts = _parts(reading, node, tables)
+            relation: Relation = UnionAll(tuple(parts), span=reading.span(node))
+        elif isinstance(node, exp.Select):
+            written = select(reading, node, tables)
+            relation = subquery_relation(written)
+            reading.selects[id(relation)] = relation, written
+        else:
+            raise reading.refused(node)
+    reading.weigh(size_of(relation), node)
     return relation
 
 
@@ -139,10 +139,8 @@ def check_union(reading: Reading, node: Any) -> None:
         raise unsupported(
             place.span,
             "UNION without ALL is not answered here.",
-            (
-                "it compares the rows of different people.",
-                "write UNION ALL, and SELECT DISTINCT with the column of the unit around it.",
-            ),
+            "it compares the rows of different people.",
+            "write UNION ALL, and SELECT DISTINCT with the column of the unit around it.",
         )
     for name in ("order", "limit", "offset"):
         if node.args.get(name) is not None:
@@ -178,11 +176,9 @@ class _Conditions:
         outside, reading.inner = reading.inner, []
         query = bare(reading, query)
         if isinstance(query, exp.Select):
-            reading.deeper(query)
-            inner: Select | Relation = select(
-                reading, query, with_tables(reading, query, self.tables)
-            )
-            reading.depth -= 1
+            with reading.inside(query):
+                tables = with_tables(reading, query, self.tables)
+                inner: Select | Relation = select(reading, query, tables)
         else:
             inner = subquery(reading, query, self.tables)
         reading.inner = outside
@@ -195,16 +191,22 @@ class _Conditions:
 
 _SELECT: Final = (
     *("expressions", "from_", "joins", "where", "group", "having", "order", "limit"),
-    *("offset", "distinct", "with_", "hint"),
+    *("offset", "distinct", "with_", "hint", "kind"),
 )
 
 
 def select(reading: Reading, node: Any, tables: Tables) -> Select:
     """Lower one SELECT with all its clauses."""
     reading.only(node, *_SELECT)
-    if node.args.get("hint") is not None:
+    if node.args.get("kind"):
+        place = reading.find(node, "AS")
+        why = CLAUSES["STRUCT"][0]
+        what = "rows are tables of columns, not structures."
+        raise unsupported(place, what, why, "leave AS STRUCT or VALUE out.")
+    hint, nodes = node.args.get("hint"), node.expressions
+    if hint is not None and not isinstance(hint, exp.Anonymous):
         raise reading.refused(node)
-    clause, top, nodes = reading.marked(list(node.expressions))
+    clause = None if hint is None else privacy_clause(reading, hint)
     distinct = node.args.get("distinct")
     if distinct is not None:
         reading.only(distinct)
@@ -213,15 +215,9 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
             reading.span(node), "nothing is selected.", "write a column, value or function."
         )
     items = tuple(_item(reading, each) for each in nodes)
-    if node.args.get("from_") is None:
-        last = reading.at(node)[1]
-        raise unreadable(
-            reading.tokens[min(last + 1, len(reading.tokens) - 1)].span,
-            "FROM is missing here.",
-            "write FROM and a table; commas stand between columns.",
-        )
-    rows = source(reading, node, tables)
-    reading.weigh(check_relation_size(rows), node)
+    single = node.args.get("from_") is None
+    rows = _no_table(reading, node, items) if single else source(reading, node, tables)
+    reading.weigh(size_of(rows), node)
     found: list[WrittenQuery] = []
     where = _condition(reading, node.args.get("where"), tables, found, chooses=True)
     group, every = _group(reading, node.args.get("group"))
@@ -229,14 +225,14 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
     order = node.args.get("order")
     if order is not None:
         reading.only(order, "expressions")
-    limit, limit_span = _limit(reading, node.args.get("limit"), top)
-    offset, offset_span = _limit(reading, node.args.get("offset"), None, "OFFSET")
+    limit, limit_span = _limit(reading, node.args.get("limit"), "LIMIT")
+    offset, offset_span = _limit(reading, node.args.get("offset"), "OFFSET")
     return Select(
         items=items,
         source=rows,
         where=where,
         inner_queries=tuple(found),
-        group=group,
+        group=() if single else group,
         every=every,
         having=having,
         order=() if order is None else orders(reading, order.expressions),
@@ -249,6 +245,16 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
     )
 
 
+def _no_table(reading: Reading, node: Any, items: tuple[Item, ...]) -> Relation:
+    """Return the one row that SELECT 1 is about; only the outermost SELECT can do without FROM."""
+    parts = {type(part) for item in items for part in walk(item.expression)}
+    others = [name for name in ("joins", "where", "group", "having") if node.args.get(name)]
+    if not parts <= {Literal, Call, Case, Cast} or others or not reading.outermost:
+        what, do = "FROM is missing here.", "write FROM and a table; commas stand between columns."
+        raise unreadable(reading.behind(reading.at(node)[1]).span, what, do)
+    return Table(NO_TABLE, span=reading.span(node))
+
+
 def _select_span(reading: Reading, node: Any) -> Span:
     first, last = reading.at(node)
     while first < last and reading.tokens[first].word != "SELECT":
@@ -258,9 +264,9 @@ def _select_span(reading: Reading, node: Any) -> Span:
 
 def _item(reading: Reading, node: Any) -> Item:
     if not isinstance(node, exp.Alias):
-        return Item(expression(reading, node))
+        return Item(reading.expression(node))
     reading.only(node, "this", "alias")
-    inner = expression(reading, node.this)
+    inner = reading.expression(node.this)
     if isinstance(inner, Star):
         raise reading.refused(node)
     return Item(inner, reading.name(node.args["alias"], "a name"))
@@ -274,7 +280,7 @@ def _condition(
         return None
     reading.only(node, "this")
     reading.inner.append(_Conditions(tables, chooses, found))
-    condition = expression(reading, node.this)
+    condition = reading.expression(node.this)
     reading.inner.pop()
     return condition
 
@@ -292,30 +298,25 @@ def _group(reading: Reading, node: Any) -> tuple[tuple[Item, ...] | None, bool]:
     if len(node.expressions) > MOST_ENTRIES:
         what = f"GROUP BY has more than {MOST_ENTRIES} entries."
         raise too_much(what, reading.span(node.expressions[-1]))
-    return tuple(Item(expression(reading, each)) for each in node.expressions), False
+    return tuple(Item(reading.expression(each)) for each in node.expressions), False
 
 
-def _limit(
-    reading: Reading, node: Any, top: int | None, word: str = "LIMIT"
-) -> tuple[int | None, Span | None]:
+def _limit(reading: Reading, node: Any, word: str) -> tuple[int | None, Span | None]:
     if node is None:
-        return top, None
+        return None, None
+    reading.only(node, "expression")
     if isinstance(node, exp.Fetch):
         raise reading.refused(node)
-    written = expression(reading, node.expression)
+    written = reading.expression(node.expression)
     first, last = reading.at(node.expression)
     span = reading.between(first - 1, last)
-    if top is not None:
-        raise unreadable(
-            reading.tokens[first - 1].span, "TOP and LIMIT are both given.", "leave one out."
-        )
-    reading.only(node, "expression")
     value = written.value if isinstance(written, Literal) else None
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST_LIMIT:
         raise unsupported(
             written.span or span,
             f"{word} is not a written whole number.",
-            ("it counts groups.", f"write a number of groups, such as {word} 10."),
+            "it counts groups.",
+            f"write a number of groups, such as {word} 10.",
         )
     return value, span
 
@@ -372,30 +373,25 @@ def _with_join(reading: Reading, left: Relation, start: int, node: Any, tables: 
     on = node.args.get("on")
     names = tuple(reading.name(each, "a column") for each in node.args.get("using") or ())
     last = max(reading.at(node)[1], reading.at(node.this)[1])
-    if names and reading.tokens[min(last + 1, len(reading.tokens) - 1)].word == ")":
+    if names and reading.behind(last).word == ")":
         last += 1
     if name != "cross" and on is None and not names:
         raise unreadable(
-            reading.tokens[min(last + 1, len(reading.tokens) - 1)].span,
+            reading.behind(last).span,
             "the condition of the join is missing here.",
             "write ON condition, USING (column), or CROSS JOIN.",
         )
     if name == "cross" and (on is not None or names):
         raise reading.refused(node)
-    condition = None if on is None else only_rows(expression(reading, on), place="ON")
+    condition = None if on is None else reading.expression(on)
     span = Span(reading.text, reading.tokens[start].span.start, reading.tokens[last].span.end)
     return Join(left, right, name, condition, names, span=span)
 
 
 def _single(reading: Reading, node: Any, tables: Tables) -> Relation:
-    reading.deeper(node)
-    relation = (
-        _table(reading, node, tables)
-        if isinstance(node, exp.Table)
-        else _enclosed(reading, node, tables)
-    )
-    reading.depth -= 1
-    return relation
+    with reading.inside(node):
+        lower = _table if isinstance(node, exp.Table) else _enclosed
+        return lower(reading, node, tables)
 
 
 def _table(reading: Reading, node: Any, tables: Tables) -> Relation:
@@ -404,7 +400,8 @@ def _table(reading: Reading, node: Any, tables: Tables) -> Relation:
         raise unsupported(
             reading.token(node.this).span,
             "a function stands where a table is needed.",
-            ("every table is declared by the owner.", "name a declared table."),
+            "every table is declared by the owner.",
+            "name a declared table.",
         )
     named = [part for part in (node.args.get(name) for name in ("catalog", "db", "this")) if part]
     parts = [each for part in named for each in reading.dotted(part)]
@@ -413,10 +410,8 @@ def _table(reading: Reading, node: Any, tables: Tables) -> Relation:
         raise unsupported(
             reading.span(node.this) if token is None else token.span,
             "a file stands where a table is needed.",
-            (
-                "whose rows a table holds is declared by its owner, under its name.",
-                "write the name that the policy gives the table; opening the session reads files.",
-            ),
+            "whose rows a table holds is declared by its owner, under its name.",
+            "write the name that the policy gives the table; opening the session reads files.",
         )
     name = ".".join(reading.name(part, "a table") for part in parts)
     first, last = reading.at(parts[0])[0], reading.at(parts[-1])[1]
@@ -446,11 +441,7 @@ def _enclosed(reading: Reading, node: Any, tables: Tables) -> Relation:
 
 
 def flat(relation: Relation) -> tuple[Relation, ...]:
-    """Return the parts of a union, or the relation alone.
-
-    >>> flat(Table("visits"))
-    (Table(name='visits'),)
-    """
+    """Return the parts of a union, or the relation alone."""
     return relation.parts if isinstance(relation, UnionAll) else (relation,)
 
 
@@ -490,13 +481,7 @@ def _identifier(node: Any) -> Any:
 
 
 def renamed(relation: Relation, names: Names) -> Relation:
-    """Return a subquery with other names for its columns.
-
-    >>> from discreet.query.expressions import Column
-    >>> ward = Project(Table("visits"), (("ward", Column("ward")),))
-    >>> renamed(ward, (("w",), None)).outputs
-    (('w', Column(name='ward', table=None)),)
-    """
+    """Return a subquery with other names for its columns."""
     if names is None:
         return relation
     match relation:
@@ -513,8 +498,6 @@ def renamed(relation: Relation, names: Names) -> Relation:
             raise unsupported(
                 names[1],
                 "these names do not fit the columns of a subquery.",
-                (
-                    "only a SELECT that lists its columns, one for each name, says which is which.",
-                    "name columns with AS inside the subquery.",
-                ),
+                "only a SELECT that lists its columns, one for each name, says which is which.",
+                "name columns with AS inside the subquery.",
             )

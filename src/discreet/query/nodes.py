@@ -7,25 +7,25 @@ Definition.  A node holds what the annotations of its class say.  A name is a te
 without a zero byte or half a character, which engines store each in their own way; a whole number
 lies from 0 below 2**63; fractions are short; tuples, and no lists, hold several values.
 Limits on length, depth and size let every later step end soon, and none run out of stack.
+
+Nodes are values: two are equal if they say the same in the same words, wherever they were written
+(spans do not count).  ``children()`` and ``rebuilt(children)`` follow from the annotations, too.
 """
 
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from datetime import date, datetime
 from fractions import Fraction
 from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Self
 
 from discreet.errors import UnknownName, UnsupportedSQL, WrongKind
 from discreet.query.functions import Function
 from discreet.query.source_text import Span, pointed
-
-if TYPE_CHECKING:  # expressions make these checks
-    from discreet.query.expressions import Expression
 
 LONGEST_QUESTION: Final = 100_000
 """Characters of a text."""
@@ -72,6 +72,86 @@ class Node:
 
     def _check(self) -> None:
         """Refuse more than the annotations do."""
+
+    def children(self) -> tuple[Any, ...]:
+        """Return the nodes of its kind directly below, in the order of its fields."""
+        return self._held(ExpressionNode)
+
+    def rebuilt(self, children: Iterable[Any]) -> Self:
+        """Return the same node over other children, in the same order and number."""
+        return self._over(ExpressionNode, children)
+
+    def _held(self, kind: type[Node]) -> tuple[Any, ...]:
+        found: list[Any] = []
+        own: Any = type(self)
+        for name in _node_fields(own):
+            _collect(getattr(self, name), kind, found)
+        return tuple(found)
+
+    def _over(self, kind: type[Node], children: Iterable[Any]) -> Self:
+        own: Any = type(self)
+        same: Any = self
+        names, rest = _node_fields(own), iter(children)
+        if not names:
+            return self
+        return replace(same, **{name: _put(getattr(self, name), kind, rest) for name in names})  # type: ignore[no-any-return]
+
+
+class ExpressionNode(Node):
+    """A node of an expression."""
+
+    __slots__ = ()
+
+
+class RelationNode(Node):
+    """A node of a relation, which has relations below it, and holds expressions."""
+
+    __slots__ = ()
+
+    def children(self) -> tuple[Any, ...]:
+        """Return the relations directly below."""
+        return self._held(RelationNode)
+
+    def rebuilt(self, children: Iterable[Any]) -> Self:
+        """Return the same node over other relations, with the same expressions."""
+        return self._over(RelationNode, children)
+
+    def expressions(self) -> tuple[Any, ...]:
+        """Return the expressions that the node itself holds."""
+        return self._held(ExpressionNode)
+
+
+def _collect(value: Any, kind: type[Node], found: list[Any]) -> None:
+    if isinstance(value, tuple):
+        for part in value:
+            _collect(part, kind, found)
+    elif isinstance(value, kind):
+        found.append(value)
+    elif isinstance(value, Node) and not isinstance(value, RelationNode | ExpressionNode):
+        found.extend(value._held(kind))  # noqa: SLF001 (an item of an order)
+
+
+def _put(value: Any, kind: type[Node], rest: Iterator[Any]) -> Any:
+    if isinstance(value, tuple):
+        return tuple([_put(part, kind, rest) for part in value])
+    if isinstance(value, kind):
+        return next(rest)
+    if isinstance(value, Node) and not isinstance(value, RelationNode | ExpressionNode):
+        return value._over(kind, rest)  # noqa: SLF001 (an item of an order)
+    return value
+
+
+@cache
+def _node_fields(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields that hold nodes."""
+    hints = typing.get_type_hints(kind)
+    return tuple(item.name for item in fields(kind) if item.init and _has_node(hints[item.name]))
+
+
+def _has_node(hint: Any) -> bool:
+    return any(map(_has_node, typing.get_args(hint))) or (
+        isinstance(hint, type) and issubclass(hint, Node)
+    )
 
 
 _Check = Callable[[Any], bool]
@@ -185,19 +265,19 @@ def too_much(what: str, span: Span | None) -> UnsupportedSQL:
     )
 
 
-def check_size(*expressions: Expression) -> Expression:
-    """Return the last expression, unless all together are too tall or too large.
+def size_of(*nodes: Node) -> int:
+    """Return the number of nodes in some trees, unless they are too tall or too large.
 
-    >>> from discreet.query.expressions import Column
-    >>> check_size(Column("ward"))
-    Column(name='ward', table=None)
+    The expressions of a relation are trees of their own.
     """
-    level: Sequence[Expression] = expressions
-    height = count = 0
-    while level:
-        height += 1
-        count += len(level)
+    waiting: list[tuple[Node, int]] = [(node, 1) for node in nodes]
+    count = 0
+    while waiting:
+        node, height = waiting.pop()
+        count += 1
         if height > TALLEST_TREE or count > LARGEST_TREE:
-            raise too_much("this expression is too large.", expressions[-1].span)
-        level = [child for node in level for child in node.children()]
-    return expressions[-1]
+            raise too_much("this is too large.", getattr(nodes[-1], "span", None))
+        waiting += [(child, height + 1) for child in node.children()]
+        if isinstance(node, RelationNode):
+            waiting += [(expression, 1) for expression in node.expressions()]
+    return count
