@@ -9,7 +9,7 @@ import pytest
 
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import DiscreetError
-from discreet.plan.steps import plan
+from discreet.planner import plan
 from discreet.query.question import Clause
 from tests.engines.edges import opened
 from tests.plan.clinic import PEOPLE, POLICY, SCHEMA, SHARED, TYPES, WARDS, answers, without

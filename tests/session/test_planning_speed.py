@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from discreet import session as sessions
+from discreet.aggregates import quantile as quantiles
 from discreet.plan.pricing.quantile_tree import QuantileLevels
-from discreet.release.aggregates import quantiles
 
 POLICY = """
 format = 1

@@ -41,9 +41,14 @@ from discreet.query.relations import (
     descend,
 )
 from discreet.query.types import Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    Leaves,
+    Total,
+)
 
 LONGEST_HELD: Final = 2**14
 """Code points of a text that is held."""

@@ -64,7 +64,7 @@ from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.requested_price import check_allowed, check_confirmed, check_least
-from discreet.plan.steps import plan as plan_question
+from discreet.planner import plan as plan_question
 from discreet.query.question import Question
 from discreet.release.answer import answer, private_bounds
 from discreet.release.release import Release
@@ -79,7 +79,7 @@ if TYPE_CHECKING:  # handed in; a plain question has one stage
     from discreet.accounting import Box, Node
     from discreet.plan.bounds_search import FoundBounds
     from discreet.plan.pricing.calibration import Price
-    from discreet.plan.steps import SecondStage
+    from discreet.planner import SecondStage
     from discreet.requests.engine_request import EngineRequest
     from discreet.session.inquiry import PriceOptions
 
@@ -178,7 +178,7 @@ class AnswerPipeline:
 
     def second_stage(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
         """Plan the answer once bounds are found."""
-        from discreet.plan.steps import plan_second_stage  # noqa: PLC0415  rare
+        from discreet.planner import plan_second_stage  # noqa: PLC0415  rare
 
         return plan_second_stage(
             plan, found, schema=self.schema, policy=self.policy, public_rows=self._public_rows

@@ -25,8 +25,8 @@ from discreet.plan.plan import BudgetPreview, Plan
 from discreet.requests.table_schema import Schema
 
 if TYPE_CHECKING:  # handed in
+    from discreet.aggregates.noisy_totals import Noisy
     from discreet.ledger.ledger import Ledger
-    from discreet.release.noisy_totals import Noisy
     from discreet.release.release import Release
     from discreet.session.answer_pipeline import Payable
 

@@ -44,7 +44,7 @@ from discreet.plan.statistics.contribution_bounds import (
     one_row_of,
     table_limits,
 )
-from discreet.plan.steps import check_unit
+from discreet.planner import check_unit
 from discreet.query.canonical import canonical
 from discreet.query.expressions import Column, Expression
 from discreet.query.question import Clause, Question

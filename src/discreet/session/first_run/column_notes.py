@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.errors import DiscreetError
 from discreet.plan.expectation import ExpectedOutput, expect, short
 from discreet.plan.policy.policy import Policy
-from discreet.plan.steps import plan as plan_question
+from discreet.planner import plan as plan_question
 from discreet.query.sql.parse import read
 from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
