@@ -28,16 +28,7 @@ NOT_AT_IMPORT = {
     "typer",
 }
 NOT_AT_A_FIRST_ANSWER = NOT_AT_IMPORT - {"duckdb", "pyarrow", "sqlglot"} | {
-    "discreet.accounting.accountant",
-    "discreet.accounting.fold",
-    "discreet.accounting.statement",
-    "discreet.accounting.parts_and_samples",
     "discreet.ledger.verify",
-    "discreet.loss.contour",
-    "discreet.loss.lattice",
-    "discreet.loss.envelope",
-    "discreet.loss.curved_pair",
-    "discreet.loss.poisson_sampling",
     "discreet.loss.shuffle",
     "discreet.noise.gaussian",
     "discreet.plan.plan_words",

@@ -16,7 +16,6 @@ import dataclasses
 import functools
 import importlib
 import itertools
-import math
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -44,16 +43,16 @@ _VERSION: Final = 1
 _DEEPEST: Final = 100
 
 _HOMES: Final = {
-    "accounting.nodes": "Leaf Sequential Choice Repeat",
-    "accounting.parts_and_samples": "Parallel Part Where Group Sampled Shuffled Post",
+    "accounting.nodes": "Leaf Sequential Choice Repeat Post",
+    "accounting.parts_and_samples": "Parallel Where Group Sampled Shuffled",
     "loss": "Pure Approximate ZeroConcentrated GaussianDP RenyiDP Profile Composition RenyiCurve "
     "Shuffle",
-    "loss.amplification": "RoutedShape SampledGroupShape FixedSizeShape ReplacedShape",
-    "loss.curved_pair": "CurvedPair CompositionShape",
-    "loss.envelope": "EnvelopeShape TwoStepShape",
+    "loss.amplification": "RoutedPair SampledGroupPair FixedSizePair ReplacedPair",
+    "loss.curved_pair": "CompositionPair",
+    "loss.envelope": "EnvelopePair ChainPair",
     "loss.finite": "FinitePair",
     "loss.gaussian": "GaussianPair DiscreteGaussianPair SmoothedGaussianPair",
-    "loss.interop": "ImportedShape",
+    "loss.interop": "ImportedPair",
     "loss.notions": "ContinuousLaplace",
     "loss.poisson_sampling": "SampledPair",
     "loss.pure_pairs": "BoundedRangePair ResponsePair LaplacePair DiscreteLaplacePair",
@@ -171,7 +170,7 @@ def _fields(of: type) -> tuple[tuple[str, str, Any, Any], ...]:
             each.default if loss and type(each.default) is bool else dataclasses.MISSING,
         )
         for each in dataclasses.fields(of)
-        if not each.name.startswith("_") and (of.__name__, each.name) != ("Part", "label")
+        if not each.name.startswith("_")
     )
 
 
@@ -270,8 +269,6 @@ def _fits(of: type, wanted: Any) -> bool:
     wanted = typing.get_origin(wanted) or wanted
     if wanted is _Unknown or wanted is types.NoneType:
         return wanted is _Unknown
-    if getattr(wanted, "_is_protocol", False):  # a shape, of whichever class
-        return of.__name__.endswith(wanted.__name__) or hasattr(of, "half_profile")
     return issubclass(of, wanted)
 
 
@@ -282,15 +279,10 @@ def _made(of: Any, name: str, given: dict[str, Any]) -> Any:
             children = given.pop("children")
             return of(*children, **given)
         case "Parallel":
-            parts = {part.values: part.child for part in given["parts"]}
+            parts = dict(given["parts"])
             if len(parts) != len(given["parts"]):
                 raise undecodable("two parts hold the same values")
             return of(**{**given, "parts": parts})
-        case "Part":
-            return of(label=str(given["values"]), **given)
-        case "Group":
-            distance = math.inf if given["distance"] is None else given["distance"]
-            return of(given["child"], distance=distance)
         case _:
             return of(**given)
 

@@ -2,12 +2,12 @@
 
 Trust: kernel.
 
-Definition.  Callers add their request to those that wait, and take their turn.  Whoever has the
-turn serves all that wait as one batch: it locks out other processes, reads the entries that they
-have appended, serves the requests one after another, and commits; the turns of those whose request
-was served meanwhile are over at once.  So nothing is told before it is durable, refusals included,
-since they may rest on charges of the same batch.  A request inspects the state and the history of
-its key and appends what follows; the next request of the batch sees that.
+Definition.  Callers add their request to those that wait.  One of them leads: it serves all that
+wait as one batch.  It locks out other processes, reads the entries that they have appended, serves
+the requests one after another, and commits; then all these callers return, and one that has come
+meanwhile leads.  So nothing is told before it is durable, refusals included, since they may rest on
+charges of the same batch.  A request inspects the state and the history of its key and appends what
+follows; the next request of the batch sees that.
 
 Where a batch fails or is interrupted, each of its requests gets an error; the state is discarded
 and rebuilt from the store, so that memory and disk agree whichever way the commit went (T3).  What
@@ -27,6 +27,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -47,6 +48,7 @@ from discreet.noise import SYSTEM
 _PAGE: Final = 500
 _MOST: Final = 512
 _KEPT_EVERY: Final = 1000
+_MOMENT: Final = 0.5
 
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
@@ -147,7 +149,9 @@ class LedgerConnection:
         self._timeout = timeout
         self._process = os.getpid()
         self._turn = threading.Lock()  # of whoever uses the store
+        self._line = threading.Condition()  # of whoever changes the next two
         self._waiting: deque[_Ticket] = deque()
+        self._leader: _Ticket | None = None
         self._state: LedgerState | None = None
         self._seen: tuple[int, str] = (0, NO_HEAD)
         self._open = self.closed = False
@@ -171,15 +175,33 @@ class LedgerConnection:
         self.check_process()
         ticket = _Ticket(request)
         try:
-            self._waiting.append(ticket)
-            with self._in_turn():
-                if not ticket.over:
+            self._wait(ticket)
+            if not ticket.over:
+                with self._in_turn():
                     self._serve(self._batched(ticket))
         finally:
-            ticket.over = True  # whoever has the turn passes it over from now on
+            ticket.over = True  # whoever leads passes it over from now on
+            if self._leader is ticket:
+                with self._line:
+                    self._line.notify_all()
         if ticket.error is not None:
             raise ticket.error.with_traceback(None)
         return cast("Result", ticket.result)
+
+    def _wait(self, ticket: _Ticket) -> None:
+        """Return when a request is over, or when it is to lead.
+
+        A leader that an interrupt has stopped amid handing over is missed after a moment.
+        """
+        until = time.monotonic() + self._timeout
+        with self._line:
+            self._waiting.append(ticket)
+            while not ticket.over and self._leader is not None and not self._leader.over:
+                if time.monotonic() > until:
+                    raise late_error()
+                self._line.wait(_MOMENT)
+            if not ticket.over:
+                self._leader = ticket
 
     def check_process(self) -> None:
         """Refuse a process that was forked from the one that has opened the ledger."""
@@ -200,13 +222,14 @@ class LedgerConnection:
             self._turn.release()
 
     def _batched(self, own: _Ticket) -> list[_Ticket]:
-        """Return a ticket, and others that wait."""
-        tickets = [own]
-        while self._waiting and len(tickets) < _MOST:
-            ticket = self._waiting.popleft()
-            if ticket is not own and not ticket.over:
-                tickets.append(ticket)
-        return tickets
+        """Return those that wait, the first to come first, and a ticket among them."""
+        tickets: list[_Ticket] = []
+        with self._line:
+            while self._waiting and len(tickets) < _MOST:
+                ticket = self._waiting.popleft()
+                if not ticket.over:
+                    tickets.append(ticket)
+        return tickets if own in tickets else [*tickets, own]
 
     def _serve(self, tickets: list[_Ticket]) -> None:
         try:

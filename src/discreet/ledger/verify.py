@@ -89,11 +89,7 @@ from urllib.parse import quote
 
 from discreet.accounting import codec
 from discreet.accounting.amounts import added, decode_amounts, format_down, format_up
-from discreet.accounting.balances import (
-    ChargedBox,
-    OneRecordBalances,
-    TwoRecordBalances,
-)
+from discreet.accounting.balances import Balances, ChargedBox
 from discreet.accounting.box import Box, Contribution, shared_columns
 from discreet.accounting.budget import Budget
 from discreet.accounting.currencies import Amounts, Currency, price_in_currency
@@ -725,18 +721,18 @@ class AccountHistory:
                 owed.add(pieces)
         return 0
 
-    def _everything(self, budget: Budget) -> OneRecordBalances | TwoRecordBalances:
+    def _everything(self, budget: Budget) -> Balances:
         """Owe what charges that are not known can have cost under a budget."""
         owed = self._nothing()
-        owed.everywhere, owed.every_route = budget.limit, True
+        owed.budget = budget
+        owed.exhaust()
         return owed
 
-    def _nothing(self) -> OneRecordBalances | TwoRecordBalances:
-        kind = TwoRecordBalances if self._relation.replaces else OneRecordBalances
-        return kind.nothing(self._segments[0].budget)
+    def _nothing(self) -> Balances:
+        return Balances(self._segments[0].budget, replaces=self._relation.replaces)
 
 
-def _fits(owed: OneRecordBalances | TwoRecordBalances, boxes: set[Box]) -> bool:
+def _fits(owed: Balances, boxes: set[Box]) -> bool:
     if owed.within(owed.worst(_EVERYTHING)):
         return True
     return owed.within(owed.everywhere) and all(

@@ -108,6 +108,10 @@ class _Aggregates:
         total = Aggregate("APPROX_QUANTILES", read_expression(of), parameter=Fraction(count))
         return self._add(total, **options)
 
+    def median_absolute_deviation(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Take the median distance of the values from their median."""
+        return self._add(Aggregate("MEDIAN_ABSOLUTE_DEVIATION", read_expression(of)), **options)
+
     def mode(self, of: str, **options: Unpack[Options]) -> Asked:
         """Take the most frequent of the public values of an expression."""
         return self._add(Aggregate("MODE", read_expression(of)), **options)
