@@ -160,7 +160,7 @@ def test_a_writer_of_another_ledger_is_refused_also_later(place, tmp_path):
 
 @pytest.mark.parametrize("number", [{}, {"number": 0}, {"number": "1"}])
 def test_a_writer_that_does_not_number_its_replies_is_refused(place, tmp_path, number):
-    """One of an earlier version does not."""
+    """Replies and requests could be mixed up."""
     with Ledger.open(place[0], unit=row(), budget=Budget(epsilon=1)) as ledger:
         name = ledger.id
     with socket.socket(socket.AF_UNIX) as listening:

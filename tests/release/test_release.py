@@ -471,7 +471,7 @@ def test_numbers_as_noise_left_them_are_kept():
     assert frame["n_unclipped"].tolist() == column.unclipped.to_pylist()
     exact = asked("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon=4000)
     assert all(column.unclipped is None for column in exact.columns)
-    assert b"unclipped" not in exact.written()  # as answers ever were
+    assert b"unclipped" not in exact.written()
     assert exact.to_arrow(unclipped=True)["n_unclipped"].equals(exact.to_arrow()["n"])
 
 

@@ -281,7 +281,7 @@ def test_nothing_tells_that_a_frame_is_the_same_in_another_session(tmp_path):
         assert session.ledger.descriptions("source") == ()
 
 
-def test_an_answer_of_an_older_version_is_not_combined(visits, monkeypatch):
+def test_an_answer_without_states_of_its_tables_is_not_combined(visits, monkeypatch):
     with opened(visits) as session:
         monkeypatch.setattr(AnswerPipeline, "sources", lambda *_: ())
         first = session.ask(COUNT, epsilon="0.5")

@@ -39,9 +39,10 @@ from typing import ClassVar, Final, Literal, Protocol, final
 import numpy as np
 
 from discreet.loss.contour import SmoothedContour
+from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
 from discreet.loss.moments import largest_epsilon_above, log_constant, minimizer, smallest_epsilon
-from discreet.loss.pair import Floats, PrivacyLossDistribution, transforms
+from discreet.loss.pair import transforms
 from discreet.loss.pure_pairs import LaplacePair
 from discreet.loss.rounding import (
     CUT_MARGIN,
@@ -328,7 +329,7 @@ _FINER: Final = 8
 _BINS: Final = 512
 _KEPT: Final = 6  # tilts
 _KEPT_LATTICES: Final = 4
-_WIDE: Final = 1e-5  # of an epsilon, relatively
+_WIDE: Final = 2e-5  # of an epsilon, relatively
 _LOOSE: Final = 1e-4  # of a delta
 _SAMPLED: Final = 64, 1500.0  # terms that a sampled Gaussian counts for, and its greatest height
 

@@ -231,7 +231,7 @@ class CsvFiles(TableSource):
         for path, line in lines.items():
             with self._unpacked(path) as file:
                 _check_structure(file, self._delimiter, self._encoding)
-            header = tuple(next(csv.reader([line], delimiter=self._delimiter, strict=True), ()))
+            header = _named(next(csv.reader([line], delimiter=self._delimiter, strict=True), ()))
             self._headers.setdefault(header, []).append(path)
         usual = self._delimiter == _DELIMITERS.get(ending, ",")
         self.form = replace(declared, separator=None if usual else self._delimiter)
@@ -303,6 +303,17 @@ def _separator(line: str) -> str:
     bare = _QUOTED.sub("", line)
     found = [sign for sign in ",;\t" if sign in bare]
     return found[0] if len(found) == 1 else ","
+
+
+def _named(header: Sequence[str]) -> tuple[str, ...]:
+    """Name the first column of a file that R or pandas wrote with the numbers of its rows.
+
+    >>> _named(["", "age"]), _named(["age", ""]), _named([""])
+    (('unnamed', 'age'), ('age', ''), ('',))
+    """
+    if len(header) > 1 and not header[0]:
+        return ("unnamed", *header[1:])
+    return tuple(header)
 
 
 def _check_structure(file: BinaryIO, delimiter: str, encoding: str) -> None:
