@@ -118,8 +118,7 @@ MUTANTS: Final = (
         ),
         why="Two threads spend the last of a budget at the same time.",
         caught_by=(
-            "tests/accounting/test_guard.py::test_ten_charges_of_a_tenth_are_ten",
-            "tests/accounting/test_guard.py::test_charges_about_parts_and_looks_at_what_is_left",
+            "tests/accounting/test_guard.py::test_nothing_comes_between_a_look_and_a_charge",
         ),
     ),
     Mutant(

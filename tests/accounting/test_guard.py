@@ -2,10 +2,12 @@
 
 import sys
 import threading
+import time
 
 import pytest
 
 from discreet.accounting import Box, Budget, PrivacyFilter, between
+from discreet.accounting.currencies import BasicCurrency
 from discreet.errors import DiscreetError, OverBudget
 from discreet.loss import Pure
 from discreet.units import row
@@ -26,9 +28,9 @@ def raced(action, threads=8, times=25):
 
     def work(number):
         barrier.wait()
-        for time in range(times):
+        for turn in range(times):
             try:
-                found.append(action(number * times + time))
+                found.append(action(number * times + turn))
             except DiscreetError as error:
                 found.append(error)
             except Exception as error:  # noqa: BLE001 (nothing else may come)
@@ -52,6 +54,20 @@ def test_ten_charges_of_a_tenth_are_ten(relation):
         granted = [each for each in found if not isinstance(each, OverBudget)]
         assert len(granted) == 10
         assert sorted(charge.number for charge in granted) == list(range(1, 11))
+
+
+def test_nothing_comes_between_a_look_and_a_charge(monkeypatch):
+    decided = BasicCurrency.fits
+
+    def slowly(*given):
+        fits = decided(*given)
+        time.sleep(0.02)  # long enough for all other threads to look
+        return fits
+
+    monkeypatch.setattr(BasicCurrency, "fits", slowly)
+    spending = PrivacyFilter(Budget(epsilon=1), unit=row())
+    found = raced(lambda _: spending.charge(Pure(epsilon="0.6")), threads=4, times=1)
+    assert [type(each) for each in found].count(OverBudget) == 3
 
 
 def test_charges_about_parts_and_looks_at_what_is_left():
