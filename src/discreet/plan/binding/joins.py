@@ -163,7 +163,10 @@ def merge_shared_columns(
         shared.append((Field(column=fresh(name), name=name, facts=facts), value))
     names = {folded(name) for name in node.using}
     rest = [
-        _behind(field) if folded(field.name or "") in names else field for field in joined.fields
+        field
+        if folded(field.name or "") not in names
+        else (replace(field, name=None) if field.table is None else replace(field, shared=True))
+        for field in joined.fields
     ]
     outputs = (
         *((field.column, value) for field, value in shared),
@@ -175,11 +178,6 @@ def merge_shared_columns(
         fields=(*(field for field, _ in shared), *rest),
         same=_holding(shared, joined, left, right),
     )
-
-
-def _behind(field: Field) -> Field:
-    """Hide a column that both sides share, unless its alias stands before its name."""
-    return replace(field, name=None) if field.table is None else replace(field, shared=True)
 
 
 def _holding(
@@ -382,7 +380,7 @@ def _check_public(
             "group by all columns of the public side and join on each of them.",
         )
     private, public = (right, left) if left.public else (left, right)
-    if private.unit == () and not _one_match(private, public, on):
+    if private.unit == () and not _is_key(public, _determined(private, public, on)):
         raise not_per_unit(
             node.span,
             what="this join may count a row several times.",
@@ -435,11 +433,6 @@ def _met(
 
 def _is_key(side: BoundRelation, compared: set[str]) -> bool:
     return side.key is not None and compared >= set(side.key)
-
-
-def _one_match(private: BoundRelation, public: BoundRelation, on: Expression | None) -> bool:
-    """Whether a row meets at most one row of a public table, by its declared key."""
-    return _is_key(public, _determined(private, public, on))
 
 
 def _determined(private: BoundRelation, public: BoundRelation, on: Expression | None) -> set[str]:
