@@ -84,7 +84,6 @@ def notes(results: Sequence[Result]) -> list[Bar]:
         note("response", 1, lambda row: row.size > 10**6, "randomized response, a bit of many,"),
         note("categorical", 4, text="categorical"),
         note("weights", 30, exactly(10**5), "exponential weights, a candidate of 1e5,"),
-        note("flip", 30, exactly(10**5), "permute-and-flip, a candidate of 1e5,"),
         note("laplace draw", 5, text="a single Laplace draw"),
         note("gaussian draw", 5, text="a single Gaussian draw"),
         note("table", 20, text="a table"),

@@ -56,11 +56,14 @@ def opendp_response(*, epsilon: float, count: int) -> Work:
     return lambda: mechanism(bits)
 
 
-def opendp_selection(law: str, *, rate: float, count: int) -> Work:
-    """Select by noisy maximum: exponential noise is permute-and-flip, Gumbel noise is weights."""
-    measure = dp.max_divergence() if law == "flip" else dp.zero_concentrated_divergence()
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    mechanism = dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=1 / rate)
+def opendp_selection(*, rate: float, count: int) -> Work:
+    """Select by noisy maximum with Gumbel noise."""
+    mechanism = dp.m.make_noisy_max(
+        dp.vector_domain(dp.atom_domain(T="i64")),
+        dp.linf_distance(T="i64"),
+        dp.zero_concentrated_divergence(),
+        scale=1 / rate,
+    )
     values = scores(count)
     return lambda: mechanism(values)
 
@@ -81,9 +84,9 @@ def ibm_response(*, epsilon: float, count: int) -> Work:
     return lambda: [mechanism.randomise("0") for _ in range(count)]
 
 
-def ibm_selection(law: str, *, rate: float, count: int) -> Work:
+def ibm_selection(*, rate: float, count: int) -> Work:
     """Select one candidate; the scores enter when the mechanism is built."""
-    kind = ibm.PermuteAndFlip if law == "flip" else ibm.Exponential
+    kind = ibm.Exponential
     values = scores(count).tolist()
     return lambda: kind(epsilon=2 * rate, sensitivity=1, utility=values).randomise()
 
@@ -108,13 +111,11 @@ WORK: dict[str, Callable[..., Work]] = {
     "opendp one laplace": functools.partial(opendp_scalar, LAPLACE),
     "opendp one gaussian": functools.partial(opendp_scalar, GAUSSIAN),
     "opendp response": opendp_response,
-    "opendp weights": functools.partial(opendp_selection, "weights"),
-    "opendp flip": functools.partial(opendp_selection, "flip"),
+    "opendp weights": opendp_selection,
     "diffprivlib laplace": functools.partial(ibm_draws, LAPLACE),
     "diffprivlib gaussian": functools.partial(ibm_draws, GAUSSIAN),
     "diffprivlib response": ibm_response,
-    "diffprivlib weights": functools.partial(ibm_selection, "weights"),
-    "diffprivlib flip": functools.partial(ibm_selection, "flip"),
+    "diffprivlib weights": ibm_selection,
     "diffprivlib quantile lists": ibm_quantile_lists,
 }
 

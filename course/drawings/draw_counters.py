@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from discreet.charts import Axis, Chart
-from discreet.continual import RefinedTreeCounter
 from discreet_course.counters import planned, predicted_errors
+from discreet_course.refined_tree import RefinedTreeCounter
 
 
 def counters() -> Chart:

@@ -47,7 +47,7 @@ MUTANTS: Final = (
         new="    step = -(-(delta.numerator << bits) // delta.denominator)",
         why="The chance that a person alone is seen exceeds delta.",
         caught_by=(
-            "tests/mechanisms/test_key_selection_optimal.py::test_rounding_never_exceeds_epsilon_and_delta",
+            "tests/mechanisms/test_key_selection_chances.py::test_the_numbers_that_are_used_are_private",
         ),
     ),
     Mutant(

@@ -78,13 +78,14 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="a rejected attempt is taken where several are made at once",
+        name="a rejected attempt is not tried again",
         file="discreet/noise/tablefree.py",
-        old="    return values[place], accepted[place]\n",
-        new="    return values[place], np.ones(count, np.bool_)\n",
-        why="Noise has the law of an attempt, accepted or not.",
+        old="    while todo.size:\n        out[todo], accepted = attempt",
+        new="    while todo.size < 0:\n        out[todo], accepted = attempt",
+        why="Noise has the distribution of an attempt, accepted or not.",
         caught_by=(
-            "tests/noise/test_laws.py::test_the_first_accepted_attempt_has_the_law_of_an_attempt",
+            "tests/noise/test_laws.py::test_every_element_keeps_its_own_parameter_in_all_attempts",
+            "tests/noise/test_laws.py::test_what_is_rejected_is_drawn_again",
         ),
     ),
     Mutant(

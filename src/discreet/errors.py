@@ -5,66 +5,21 @@ Trust: public.
 One tree, so that a caller can catch as much or as little as it wants::
 
     DiscreetError
-    ├── InputError                an argument cannot be used; nothing was drawn, read or spent
-    │   ├── NotExact        E001  a float where an exact number is needed
-    │   ├── OutOfRange      E002  a number outside the range in which the answer is defined
-    │   ├── WrongKind       E003  a value of the wrong or of a mixed type
-    │   ├── TooLarge        E004  a result that would not fit in 64-bit integers
-    │   ├── NotComposable   E005  a composition that no theorem supports
-    │   └── NotServed       E006  something that a server does not have, or not for its caller
-    ├── EntropyError              randomness cannot be had safely; nothing was drawn
-    │   ├── EntropyUnavailable  E201  the operating system gave no random bits
-    │   ├── EntropyCopied       E202  an attempt to copy or store a random stream
-    │   ├── EntropyForked       E203  a keyed stream used in another process than its own
-    │   ├── EntropyExhausted    E204  a recorded stream has no words left
-    │   └── EntropyBusy         E205  a keyed stream asked for words amid another request
-    ├── BudgetError               privacy cannot be paid for; nothing was spent
-    │   └── OverBudget      E301  a charge that does not fit into what is left
-    ├── LedgerError               the record cannot be used as asked; nothing recorded is lost
-    │   ├── NotALedger          E401  something else lies at the address
-    │   ├── NewerFormat         E402  written by a later version of this package
-    │   ├── DamagedLedger       E403  torn, or not following from what was recorded before
-    │   ├── LedgerUnavailable   E404  it cannot be read or written now
-    │   ├── OtherLedger         E405  recorded for another unit, budget or table
-    │   ├── KeyReused           E406  one key for two different requests
-    │   ├── NotCharged          E407  an answer without the steps that come before it
-    │   ├── Tampered            E408  it contradicts itself, or a receipt
-    │   └── QuestionClosed      E409  an attempt failed, and the owner has not reopened it
-    ├── QuestionError             a question cannot be answered as it stands; nothing was spent
-    │   ├── UnreadableSQL       E501  a text that is not SQL
-    │   ├── UnsupportedSQL      E502  SQL that is not answered here
-    │   ├── UnknownName         E503  a table, column or function that is not there
-    │   ├── NotPerUnit          E504  a step that mixes the rows of different units
-    │   ├── MissingBounds       E505  a number without public bounds
-    │   ├── WrongType           E506  a function of values of another type
-    │   └── TooNoisy            E507  an answer that could hardly be read, asked without confirm
-    ├── PolicyError               the owner's rules are unclear, or forbid it; nothing was spent
-    │   ├── BadPolicy           E601  a policy that cannot be followed
-    │   └── NotAllowed          E602  a question that the policy does not allow
-    ├── EngineError               the data cannot be read as asked
-    │   ├── EngineFailed        E701  the answer failed; the question is charged, and closed
-    │   ├── UnreadableSource    E702  something that cannot be opened as a table
-    │   ├── SourceChanged       E703  data that is not what it was when it was opened
-    │   ├── EngineStopped       E704  stopped from outside; asking again completes the answer
-    │   └── TryAgain            E705  a server has no answer now; asking again is not charged twice
-    └── LearningError             a model cannot be trained privately as it stands
-        ├── ExamplesMix         E801  what one example contributes depends on others
-        ├── LayerNotProvable    E802  a model whose contributions cannot be bounded
-        ├── NotSampled          E803  data that units cannot be drawn from by chance
-        ├── NotPerExample       E804  an objective that is not one of single examples
-        ├── OtherRun            E805  a checkpoint, or weights, of another run
-        ├── RunFenced           E806  another process has resumed this run
-        ├── TooImprecise        E807  rounding that costs too much, or depends on others
-        ├── BadArrays           E808  arrays that a model cannot be fitted on or used with
-        ├── NotFitted           E809  a model that is used before it is fitted
-        └── BadCheckpoint       E810  a checkpoint that cannot be read or kept
+    ├── InputError     E0xx  an argument cannot be used; nothing was drawn, read or spent
+    ├── EntropyError   E2xx  randomness cannot be had safely; nothing was drawn
+    ├── BudgetError    E3xx  privacy cannot be paid for; nothing was spent
+    ├── LedgerError    E4xx  the record cannot be used as asked; nothing recorded is lost
+    ├── QuestionError  E5xx  a question cannot be answered as it stands; nothing was spent
+    ├── PolicyError    E6xx  the owner's rules are unclear, or forbid it; nothing was spent
+    ├── EngineError    E7xx  the data cannot be read as asked
+    └── LearningError  E8xx  a model cannot be trained privately as it stands
 
-Each leaf has a code, and each code a page ``docs/errors/<code>.md``.
+The leaves are the classes below.  Each has a code, and each code a page ``docs/errors/<code>.md``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:  # this file defines errors alone
     from collections.abc import Mapping
@@ -154,32 +109,26 @@ class InputError(DiscreetError):
         return (type(self), (self.what,)) if self.args == (self.what,) else super().__reduce__()
 
 
-@final
 class NotExact(InputError, code="E001"):
     """A float was given where an exact number is needed."""
 
 
-@final
 class OutOfRange(InputError, code="E002"):
     """A number lies outside the range in which the answer is defined."""
 
 
-@final
 class WrongKind(InputError, code="E003"):
     """A value has the wrong type, or a sequence mixes types."""
 
 
-@final
 class TooLarge(InputError, code="E004"):
     """A result would not fit in 64-bit integers."""
 
 
-@final
 class NotComposable(InputError, code="E005"):
     """Releases are put together in a way that no theorem supports."""
 
 
-@final
 class NotServed(InputError, code="E006"):
     """A server does not have what was named, or not for its caller."""
 
@@ -188,40 +137,26 @@ class EntropyError(DiscreetError):
     """Randomness cannot be had safely; nothing was drawn."""
 
 
-@final
 class EntropyUnavailable(EntropyError, code="E201"):
     """The operating system gave no random bits."""
 
 
-@final
 class EntropyCopied(EntropyError, code="E202"):
-    """Someone tried to copy or store a random stream."""
+    """A random stream, or a run that holds noise, was copied, stored or used in a fork."""
 
 
-@final
-class EntropyForked(EntropyError, code="E203"):
-    """A keyed stream was used in another process than the one that made it."""
-
-
-@final
 class EntropyExhausted(EntropyError, code="E204"):
     """A recorded stream has no words left."""
-
-
-@final
-class EntropyBusy(EntropyError, code="E205"):
-    """A keyed stream was asked for words amid another request."""
 
 
 class BudgetError(DiscreetError):
     """Privacy cannot be paid for; nothing was spent."""
 
 
-@final
 class OverBudget(BudgetError, code="E301"):
     """A charge does not fit into what is left of a budget.
 
-    ``details`` has all numbers, where there are more than the sentences tell.  A server also says
+    ``details`` has all numbers, if there are more than the sentences hold.  A server also says
     in ``shortage``, as plain JSON, in which limit (``scope``: yours, purpose or
     dataset) what is ``needed`` exceeds what is ``left``, and the ``ways_out``, each a ``change``
     and its ``cost``.
@@ -256,47 +191,38 @@ class LedgerError(DiscreetError):
     """The record of charges cannot be used as asked; nothing that was recorded is lost."""
 
 
-@final
 class NotALedger(LedgerError, code="E401"):
     """What lies at an address is something else than a ledger."""
 
 
-@final
 class NewerFormat(LedgerError, code="E402"):
     """A ledger was written by a later version of this package."""
 
 
-@final
 class DamagedLedger(LedgerError, code="E403"):
     """What is stored is torn, or does not follow from what was recorded before."""
 
 
-@final
 class LedgerUnavailable(LedgerError, code="E404"):
     """A ledger cannot be read or written now."""
 
 
-@final
 class OtherLedger(LedgerError, code="E405"):
     """A ledger was opened for another unit, budget or table than it is recorded for."""
 
 
-@final
 class KeyReused(LedgerError, code="E406"):
     """Two different requests were given the same key."""
 
 
-@final
 class NotCharged(LedgerError, code="E407"):
     """An answer was begun or stored without the steps that come before it."""
 
 
-@final
 class Tampered(LedgerError, code="E408"):
     """The record contradicts itself, or a receipt that it once gave."""
 
 
-@final
 class QuestionClosed(LedgerError, code="E409"):
     """An attempt to answer the question failed, and the owner has not reopened it."""
 
@@ -305,51 +231,58 @@ class QuestionError(DiscreetError):
     """A question cannot be answered as it stands; no data was read and nothing was spent."""
 
 
-@final
 class UnreadableSQL(QuestionError, code="E501"):
     """A text is not SQL."""
 
 
-@final
 class UnsupportedSQL(QuestionError, code="E502"):
     """A question uses SQL that is not answered here."""
 
 
-@final
 class UnknownName(QuestionError, code="E503"):
     """A question names a table, a column or a function that is not there."""
 
 
-@final
 class NotPerUnit(QuestionError, code="E504"):
     """A step below the private aggregate mixes the rows of different units."""
 
 
-@final
 class MissingBounds(QuestionError, code="E505"):
     """A number is added up, and there are no public bounds on it."""
 
 
-@final
 class WrongType(QuestionError, code="E506"):
     """A function is applied to values of a type that it does not take."""
 
 
-@final
 class TooNoisy(QuestionError, code="E507"):
-    """An answer is expected to be empty or unreadable, and was asked without ``confirm``."""
+    """An answer is expected to be empty or unreadable, and was asked without ``confirm``.
+
+    ``epsilon`` is a price at which it can be read, if there is one within the budget.
+    """
+
+    def __init__(self, *, what: str, why: str, do: str, epsilon: str | None = None) -> None:
+        """Keep the sentences, and the price that would do."""
+        super().__init__(what=what, why=why, do=do)
+        self.epsilon = epsilon
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild with the price."""
+        return (_rebuild_too_noisy, (self.what, self.why, self.do, self.epsilon))
+
+
+def _rebuild_too_noisy(what: str, why: str, do: str, epsilon: str | None) -> TooNoisy:
+    return TooNoisy(what=what, why=why, do=do, epsilon=epsilon)
 
 
 class PolicyError(DiscreetError):
     """The owner's rules are unclear, or forbid what was asked; nothing was spent."""
 
 
-@final
 class BadPolicy(PolicyError, code="E601"):
     """A policy cannot be followed as it is written."""
 
 
-@final
 class NotAllowed(PolicyError, code="E602"):
     """A question asks for more than the policy allows."""
 
@@ -358,27 +291,22 @@ class EngineError(DiscreetError):
     """The data cannot be read as asked."""
 
 
-@final
 class EngineFailed(EngineError, code="E701"):
     """The answer failed; what was charged stays charged, and the question is closed."""
 
 
-@final
 class UnreadableSource(EngineError, code="E702"):
     """What was given cannot be opened as a table."""
 
 
-@final
 class SourceChanged(EngineError, code="E703"):
     """Data is not what it was when it was opened; no answer was handed out."""
 
 
-@final
 class EngineStopped(EngineError, code="E704"):
     """The engine was stopped from outside; asking again completes the answer."""
 
 
-@final
 class TryAgain(EngineError, code="E705"):
     """A server has no answer now; what was charged is not charged twice."""
 
@@ -387,52 +315,42 @@ class LearningError(DiscreetError):
     """A model cannot be trained privately as it stands."""
 
 
-@final
 class ExamplesMix(LearningError, code="E801"):
-    """What one example contributes depends on the examples beside it; nothing was spent."""
+    """What one example contributes depends on other examples; nothing was spent."""
 
 
-@final
 class LayerNotProvable(LearningError, code="E802"):
     """What examples contribute to a model cannot be bounded; nothing was spent."""
 
 
-@final
 class NotSampled(LearningError, code="E803"):
-    """Units cannot be drawn from the data by chance; nothing was spent."""
+    """Units cannot be sampled at random from the data; nothing was spent."""
 
 
-@final
 class NotPerExample(LearningError, code="E804"):
     """An objective is not a sum over examples; nothing was spent."""
 
 
-@final
 class OtherRun(LearningError, code="E805"):
     """A checkpoint is of another run, or model or settings were changed in the middle of one."""
 
 
-@final
 class RunFenced(LearningError, code="E806"):
     """Another process has resumed this run, and this one has stopped."""
 
 
-@final
 class TooImprecise(LearningError, code="E807"):
     """Rounding would cost too much, or depends on other rows; nothing was spent."""
 
 
-@final
 class BadArrays(LearningError, ValueError, code="E808"):
     """Arrays cannot be used with a model as they are; a ``ValueError``, as scikit-learn expects."""
 
 
-@final
 class NotFitted(LearningError, ValueError, AttributeError, code="E809"):
     """A model was used before it was fitted."""
 
 
-@final
 class BadCheckpoint(LearningError, code="E810"):
     """A checkpoint is torn, or its folder cannot hold one; weights in memory are still there."""
 

@@ -1,4 +1,4 @@
-"""Exact numbers: decimal text to rationals, directed rounding, fixed point, intervals.
+"""Exact numbers: decimal text to rationals, directed rounding, intervals.
 
 Trust: kernel (T6).
 
@@ -7,14 +7,12 @@ A number that silently changes on its way in changes a privacy claim.
 Definitions.
     ``rational`` maps integers, fractions, decimals and decimal text to the rational number that
     they denote, and refuses floats: a float has already lost what its writer meant.
-    ``decimal`` is the door for numbers that people type: a float stands for its shortest decimal
+    ``decimal`` reads numbers that people type: a float means its shortest decimal
     text, so that 0.1 is 1/10 and ten times 0.1 is 1.
     ``float_down`` and ``float_up`` are the largest float below and the smallest float above.
-    ``fixed_down`` and ``fixed_up`` are floor and ceiling of ``value * 2**fraction_bits``.
 
-Theorem (key ``directed-rounding``; IEEE 754 ordering of floats; floor and ceiling of rationals).
-Every number that enters or leaves exact arithmetic as a float or fixed-point integer moves only in
-the direction that the function names.
+Theorem (key ``directed-rounding``; IEEE 754 ordering of floats).  Every number that leaves exact
+arithmetic as a float moves only in the direction that the function names.
 """
 
 from __future__ import annotations
@@ -37,8 +35,6 @@ __all__ = [
     "Interval",
     "decimal",
     "exact_sum",
-    "fixed_down",
-    "fixed_up",
     "float_down",
     "float_up",
     "freeze",
@@ -57,10 +53,9 @@ ExactNumber = int | Fraction | Decimal | str
 """What may be given where an exact number is needed."""
 
 _FLOAT_MAX: Final = float(np.finfo(np.float64).max)
-_LONGEST_TEXT: Final = 1000
-_MOST_BITS: Final = 1 << 16
+_LONGEST_TEXT: Final = 1000  # characters, so that arithmetic stays fast whatever was typed
 _LONG: Final = 10**18  # numbers of more digits are shown as decimals
-_LARGEST_EXPONENT: Final = 5000
+_LARGEST_EXPONENT: Final = 5000  # of ten, for the same reason
 _NUMBER: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>\d+(?:_\d+)*|\d*\.\d+|\d+\.)(?:[eE](?P<exponent>[+-]?\d+))?"
     r"|[+-]?\d+/\d+",
@@ -100,7 +95,7 @@ def rational(value: object, *, name: str) -> Fraction:
 
 
 def decimal(value: object, *, name: str) -> Fraction:
-    """Read a number that a person typed: a float stands for its shortest decimal text.
+    """Read a number that a person typed: a float means its shortest decimal text.
 
     >>> sum(decimal(0.1, name="epsilon") for _ in range(10)) == 1
     True
@@ -224,29 +219,6 @@ def exact_sum(values: Iterable[Fraction]) -> Fraction:
     return parts[0]
 
 
-def fixed_down(value: Fraction, *, fraction_bits: int) -> int:
-    """Return the floor of ``value * 2**fraction_bits``.
-
-    >>> fixed_down(Fraction(1, 10), fraction_bits=8)
-    25
-    """
-    return math.floor(_shifted(value, fraction_bits))
-
-
-def fixed_up(value: Fraction, *, fraction_bits: int) -> int:
-    """Return the ceiling of ``value * 2**fraction_bits``.
-
-    >>> fixed_up(Fraction(1, 10), fraction_bits=8)
-    26
-    """
-    return math.ceil(_shifted(value, fraction_bits))
-
-
-def _shifted(value: object, fraction_bits: object) -> Fraction:
-    bits = whole(fraction_bits, name="fraction_bits", low=-_MOST_BITS, high=_MOST_BITS)
-    return rational(value, name="value") * Fraction(2) ** bits
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -279,6 +251,15 @@ class Interval:
         low = repr(self.low) if _is_short(self.low) else f"{float_down(self.low)!r}..."
         high = repr(self.high) if _is_short(self.high) else f"{float_up(self.high)!r}..."
         return f"Interval(low={low}, high={high})"
+
+    @staticmethod
+    def exactly(value: Fraction) -> Interval:
+        """Enclose a number by itself.
+
+        >>> Interval.exactly(Fraction(1, 2))
+        Interval(low=Fraction(1, 2), high=Fraction(1, 2))
+        """
+        return Interval(value, value)
 
     @staticmethod
     def product(factors: Iterable[Interval]) -> Interval:

@@ -36,8 +36,8 @@ _ROLE: Final = re.compile(r":[a-z]+:`[~.]*([^`]*)`")
 class Theorem:
     """A statement, where it comes from, and the module that states it.
 
-    >>> theorems()["permute-and-flip"].source
-    'McKenna and Sheldon 2020, Permute-and-Flip'
+    >>> theorems()["laplace-mechanism"].source
+    'Ghosh, Roughgarden and Sundararajan 2012'
     """
 
     key: str

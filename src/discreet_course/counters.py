@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import Box, Node, Parallel, Sequential, Where, at_most
-from discreet.continual import BinaryTreeCounter, Counter, FactorizedCounter, RefinedTreeCounter
+from discreet.continual import BinaryTreeCounter, Counter, FactorizedCounter
 from discreet.continual.counter import (
     BlockCounter,
     CounterState,
@@ -47,6 +47,7 @@ from discreet.loss import PrivacyLoss, ZeroConcentrated, least_scale
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.mechanism import Number, two_sided_quantile
 from discreet.noise import SYSTEM, Entropy
+from discreet_course.refined_tree import RefinedTreeCounter
 
 _UNIT: Final = Gaussian(sigma=1)
 _BLOCK: Final = 1 << 20  # draws at a time

@@ -13,8 +13,8 @@ Both are attained by rows whose cells share no group but the root, so it is enou
 two such cells.
 
 Definition.  ``NoisyThresholds`` releases a ``Hierarchy``, and estimates the count up to each cell
-by least squares (see ``consistency``).  A distribution function is these counts divided by the last
-one.
+by least squares (see ``tree_estimates``).  A distribution function is these counts divided by the
+last one.
 The loss is that of the hierarchy; estimates are post-processing.
 """
 
@@ -39,17 +39,18 @@ from discreet.accounting import (
     exact_size,
 )
 from discreet.arrays import saturating_add
-from discreet.continual.consistency import Consistency, sizes_of, steps_of, variances_of
 from discreet.continual.counter import MOST_LISTED, Noise, too_long
-from discreet.continual.sum_tails import Law, sum_half_width, weighted_sum_half_width
+from discreet.continual.sum_tails import Law, sum_half_width
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import Interval, whole
+from discreet.local.tree_estimates import Consistency, sizes_of, steps_of, variances_of
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.additive import checked_integer_noise, integers
 from discreet.mechanisms.mechanism import Number, ReferenceLaw, at_confidence, steps_at
 from discreet.noise import SYSTEM, Entropy
 from discreet.units import Relation
+from discreet_course.refined_tree import weighted_sum_half_width
 
 Counts = Sequence[int] | NDArray[np.integer[Any]]
 

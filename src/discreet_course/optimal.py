@@ -30,27 +30,20 @@ did.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import Interval, fixed_down, fixed_up, whole
+from discreet.exact import Interval, decimal, whole
 from discreet.loss.elementary import exp
-from discreet.mechanisms.finite import (
-    Cost,
-    FiniteMechanism,
-    Matrix,
-    Row,
-    cost_table,
-    expectation,
-    stochastic,
-)
+from discreet.mechanisms.finite import FiniteMechanism, Matrix, Row, stochastic
 from discreet.mechanisms.mechanism import Number, factor
 from discreet.units import NeighborGraph
 
@@ -59,6 +52,47 @@ if TYPE_CHECKING:  # loaded when a program is solved, because SciPy takes its ti
 
 _BITS: Final = 64
 _PRECISE: Final = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+Cost = Callable[[Any, Any], object]
+"""A function of the truth and the answer, with numbers or booleans as results."""
+
+
+def cost_table(cost: Cost, inputs: Sequence[Hashable], outputs: Sequence[Hashable]) -> Matrix:
+    """Return the cost of each output on each input, exactly.
+
+    >>> cost_table(lambda truth, answer: abs(truth - answer), (0, 1), (0, 1))
+    ((Fraction(0, 1), Fraction(1, 1)), (Fraction(1, 1), Fraction(0, 1)))
+    """
+    if not callable(cost):
+        raise WrongKind("cost must be a function of two arguments, the truth and the answer.")
+    return tuple(tuple(_number(cost(x, y)) for y in outputs) for x in inputs)
+
+
+def expectation(law: Iterable[Fraction], values: Iterable[Fraction]) -> Fraction:
+    """Return the mean of values under a distribution.
+
+    >>> expectation([Fraction(1, 2), Fraction(1, 2)], [Fraction(0), Fraction(3)])
+    Fraction(3, 2)
+    """
+    return sum((p * v for p, v in zip(law, values, strict=True)), Fraction(0))
+
+
+def expected(mechanism: FiniteMechanism, cost: Cost) -> tuple[Fraction, ...]:
+    """Return the expected cost(input, output) of a mechanism on each input, exactly.
+
+    >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
+    >>> expected(coin, lambda truth, answer: abs(truth - answer))
+    (Fraction(1, 4), Fraction(1, 4))
+    """
+    table = cost_table(cost, mechanism.inputs, mechanism.outputs)
+    return tuple(expectation(p, c) for p, c in zip(mechanism.matrix, table, strict=True))
+
+
+def _number(value: object) -> Fraction:
+    if isinstance(value, bool | np.bool_):
+        return Fraction(int(value))
+    return decimal(value, name="each cost")
 
 
 def prior_on(prior: Iterable[object], size: int) -> Row:
@@ -85,7 +119,7 @@ def geometric_on_counts(*, largest: int, epsilon: Number) -> FiniteMechanism:
     """
     n = whole(largest, name="largest", low=1, high=1000)
     decay = exp(-factor(epsilon, name="epsilon")).high
-    a = min(Fraction(1), Fraction(fixed_up(decay, fraction_bits=_BITS), 1 << _BITS))
+    a = min(Fraction(1), Fraction(math.ceil(decay * (1 << _BITS)), 1 << _BITS))
     powers = [a**k for k in range(n + 1)]
     inner, end = (1 - a) / (1 + a), 1 / (1 + a)
     matrix = [
@@ -121,12 +155,14 @@ def bayes_remap(
     weights = prior_on(prior, len(mechanism.inputs))
     choices = mechanism.inputs if answers is None else tuple(listed(answers, name="answers"))
     table = cost_table(cost, mechanism.inputs, choices)
-    best = {}
-    for place, output in enumerate(mechanism.outputs):
+    best = []
+    for place in range(len(mechanism.outputs)):
         joint = [w * row[place] for w, row in zip(weights, mechanism.matrix, strict=True)]
         costs = [expectation(joint, column) for column in zip(*table, strict=True)]
-        best[output] = choices[costs.index(min(costs))]
-    return mechanism.relabel(best.__getitem__)
+        best.append(choices[costs.index(min(costs))])
+    outputs = tuple(dict.fromkeys(best))
+    kernel = [[int(answer == output) for output in outputs] for answer in best]
+    return mechanism.then(kernel, outputs=outputs)
 
 
 _GRID_BITS: Final = 60
@@ -213,8 +249,8 @@ def _growth(epsilon: Number) -> Interval:
             do=f"give an epsilon of at most {_LARGEST_EPSILON}.",
         )
     ends, one = exp(exponent), 1 << _GROWTH_BITS
-    low = Fraction(fixed_down(ends.low, fraction_bits=_GROWTH_BITS), one)
-    high = Fraction(fixed_up(ends.high, fraction_bits=_GROWTH_BITS), one)
+    low = Fraction(math.floor(ends.low * one), one)
+    high = Fraction(math.ceil(ends.high * one), one)
     return Interval(max(low, Fraction(1)), high)
 
 
@@ -247,7 +283,7 @@ def _share(edges: list[tuple[Row, Row]], mean: list[Fraction], growth: Fraction)
             excess = p - growth * q
             if excess > 0:
                 share = max(share, excess / (excess + (growth - 1) * u))
-    return Fraction(fixed_up(share, fraction_bits=_GRID_BITS), _GRID)
+    return Fraction(math.ceil(share * _GRID), _GRID)
 
 
 def _on_grid(line: NDArray[np.float64]) -> Row:

@@ -3,7 +3,10 @@
 Trust: public.
 
 Definition.  Permute-and-flip visits the candidates in random order, and returns the first whose
-coin of chance exp((u_i - u*) / scale) shows heads, where u* is the best score.
+coin of probability exp((u_i - u*) / scale) shows heads, where u* is the best score.
+Theorem (key ``permute-and-flip``; McKenna and Sheldon 2020, Permute-and-Flip).  Coins and order
+are independent, so the winner is a uniform member of the set of heads, which is never empty: the
+best candidate's coin always shows heads.
 Theorem (key ``permute-and-flip-privacy``; McKenna and Sheldon 2020).  If no score moves by more
 than d, the selection is epsilon-DP with epsilon = 2 d / scale, or d / scale if the scores are
 monotone; and its expected error is never above that of the exponential mechanism at the same loss.
@@ -21,8 +24,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+import numpy as np
+
 from discreet.certified import exp_neg
-from discreet.exact import Interval
+from discreet.exact import ExactNumber, Interval
 from discreet.loss import Pure
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.exponential import Scores, SelectionMechanism, exact_scores, exp_interval
@@ -34,7 +39,25 @@ from discreet.mechanisms.mechanism import (
     enclosed_power,
     first_true,
 )
-from discreet.noise import SYSTEM, Entropy, permute_and_flip
+from discreet.noise import SYSTEM, Entropy, Uniform
+from discreet.noise.bernoulli import SIZES, CoinSizes, exp_coins
+from discreet.noise.entropy import checked_entropy
+from discreet.noise.selection import exponents, score_gaps
+
+
+def permute_and_flip(
+    *, scores: Scores, rate: ExactNumber, entropy: Entropy = SYSTEM, sizes: CoinSizes = SIZES
+) -> int:
+    """Return the index of the winner of permute-and-flip.
+
+    >>> permute_and_flip(scores=[0, 10**6, 3], rate=1)
+    1
+    """
+    gaps, unit = score_gaps(scores, rate)
+    checked_entropy(entropy)
+    heads = exp_coins(exponents(gaps, unit), lambda index: int(gaps[index]) * unit, entropy, sizes)
+    standing = np.flatnonzero(heads)
+    return int(standing[Uniform(below=standing.size).sample(1, entropy)[0]])
 
 
 @final

@@ -103,7 +103,7 @@ def test_every_public_mechanism_that_is_plain_data_can_be_written():
 
     public = {getattr(mechanisms, name) for name in mechanisms.__all__}
     concrete = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Mechanism)}
-    assert {each.__name__ for each in concrete - {Mechanism, mechanisms.Mapped}} <= set(KINDS)
+    assert {each.__name__ for each in concrete - {Mechanism}} <= set(KINDS)
 
 
 def test_every_public_notion_can_be_written():
@@ -120,11 +120,6 @@ def test_every_public_notion_can_be_written():
 
 class Homemade:
     """A pair of laws that nobody knows by name."""
-
-
-def test_functions_are_not_written():
-    with pytest.raises(WrongKind, match="function"):
-        encode(Leaf(Laplace(scale=2).map(abs)))
 
 
 def test_unknown_classes_are_not_written():
@@ -208,7 +203,6 @@ LEAF = encode(ONE)
         {**LEAF, "source": LEAF},
         {**LEAF, "source": {"kind": "Pure"}},
         {**LEAF, "source": {"kind": "Pure", "epsilon": 0.1}},
-        {**LEAF, "source": {"kind": "Mapped", "mechanism": None, "function": "abs"}},
         {**LEAF, "source": {"kind": "object"}},
         {"version": 1, "kind": "Sequential", "children": {}},
         {"version": 1, "kind": "Sequential", "children": [7]},

@@ -150,7 +150,6 @@ def test_a_leaf_in_places_is_priced_only_where_rows_have_places():
 def test_the_relation_is_that_of_whoever_names_one():
     histogram = Histogram(cells=3, noise=Laplace(scale=2), relation="replace")
     assert Leaf(histogram).relation is Relation.REPLACE
-    assert Leaf(histogram.map(sum)).relation is Relation.REPLACE
     assert Leaf(Laplace(scale=2)).relation is Relation.ADD_REMOVE
     assert Leaf(Pure(epsilon=1), unit=person("p", relation="replace")).relation is Relation.REPLACE
     assert Leaf(Pure(epsilon=1), unit=row(relation="either")).relation is Relation.EITHER
@@ -224,8 +223,6 @@ def test_vectors_are_priced_by_their_length_and_by_how_many_places_can_move():
     leaf = Leaf(Gaussian(sigma=2), added="1.4143", coordinates=2)  # one row in both places
     assert leaf.price(1, 0) == Gaussian(sigma=2).loss(distance="1.4143", coordinates=2)
     assert leaf.price(1, 1) == Gaussian(sigma=2).loss(distance="2.8286", coordinates=2)
-    mapped = Leaf(Gaussian(sigma=2).map(sum), added="1.4143", coordinates=2)
-    assert mapped.price(1, 1) == leaf.price(1, 1)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from discreet.exact import Interval
 from discreet.loss import GaussianDP
 from discreet.mechanisms import AboveThreshold, Gaussian, Laplace, RandomizedResponse
 from discreet.mechanisms.finite import FiniteMechanism
+from tests.attacks import quadrature
 from tests.audit.sparse_vector import BROKEN, PRIVATE, VARIANTS
-from tests.mechanisms import quadrature
 from tests.twins.sparse_vector import neighbors
 
 ROUNDING = 1e-9

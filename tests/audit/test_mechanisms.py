@@ -9,7 +9,7 @@ import pytest
 from discreet import continual, mechanisms
 from discreet.attacks.estimate import estimate_epsilon
 from discreet.attacks.exact import exact_epsilon
-from discreet.continual import FactorizedCounter, RefinedTreeCounter
+from discreet.continual import FactorizedCounter
 from discreet.mechanisms import (
     AboveThreshold,
     Exponential,
@@ -26,6 +26,7 @@ from discreet_course.counting import Histogram
 from discreet_course.hierarchy import Hierarchy, NoisyThresholds
 from discreet_course.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
 from discreet_course.permute_and_flip import PermuteAndFlip
+from discreet_course.refined_tree import RefinedTreeCounter
 from tests.audit.cases import CASES, Case
 from tests.audit.clinic import SHARE
 
@@ -42,10 +43,6 @@ _MODERATE = (
 _COUNTS = tuple((count, count + 1) for count in range(4))
 
 
-def _halved(answer):
-    return answer // 2
-
-
 def _distance(truth, answer):
     return abs(int(truth) - int(answer))
 
@@ -53,11 +50,6 @@ def _distance(truth, answer):
 def _listed():
     """Return more mechanisms whose outcomes can be listed."""
     return (
-        Case(
-            name="Mapped",
-            mechanism=geometric_on_counts(largest=5, epsilon="1/2").map(_halved),
-            pairs=[(value, value + 1) for value in range(5)],
-        ),
         Case(
             name="geometric_on_counts",
             mechanism=geometric_on_counts(largest=4, epsilon=1),

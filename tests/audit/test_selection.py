@@ -12,8 +12,9 @@ of the exponential: at most 2**-40 of total variation.
 from fractions import Fraction
 from itertools import combinations
 
-from discreet.noise import exact_law, exponential_weights, permute_and_flip
+from discreet.noise import exact_law, exponential_weights
 from discreet.noise.bernoulli import CoinSizes
+from discreet_course.permute_and_flip import permute_and_flip
 
 _SIZES = CoinSizes(word_bits=3, step_bits=3)
 _RUNS = 20_000

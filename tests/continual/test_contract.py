@@ -6,10 +6,11 @@ import itertools
 import pytest
 
 from discreet import continual
-from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
+from discreet.continual import BinaryTreeCounter, FactorizedCounter
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
 from discreet_course.counters import NoisyBits, NoisyPrefixes
 from discreet_course.hierarchy import Hierarchy, NoisyThresholds
+from discreet_course.refined_tree import RefinedTreeCounter
 from tests.mechanisms import contract
 from tests.mechanisms.contract import Broken, Case, hashable
 from tests.noise.laws import WrongLaw

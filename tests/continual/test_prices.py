@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Leaf, Parallel, Where, account
-from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
+from discreet.continual import BinaryTreeCounter, FactorizedCounter
 from discreet.continual.sum_tails import depth
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP
 from discreet.mechanisms import Gaussian, Laplace
 from discreet_course.counters import NoisyBits, NoisyPrefixes
 from discreet_course.hierarchy import Hierarchy
+from discreet_course.refined_tree import RefinedTreeCounter
 
 COUNTERS = [NoisyPrefixes, NoisyBits, BinaryTreeCounter, RefinedTreeCounter]
 by_kind = pytest.mark.parametrize("kind", COUNTERS, ids=lambda kind: kind.__name__)

@@ -9,19 +9,12 @@ import threading
 import numpy as np
 import pytest
 
-from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
+from discreet.continual import BinaryTreeCounter, FactorizedCounter
 from discreet.continual.sum_tails import depth, digits, height, lowest
-from discreet.errors import (
-    EntropyBusy,
-    EntropyCopied,
-    EntropyForked,
-    NotExact,
-    OutOfRange,
-    TooLarge,
-    WrongKind,
-)
+from discreet.errors import EntropyCopied, NotExact, OutOfRange, TooLarge, WrongKind
 from discreet.mechanisms import Gaussian, Laplace
 from discreet_course.counters import NoisyBits, NoisyPrefixes
+from discreet_course.refined_tree import RefinedTreeCounter
 from tests.mechanisms.contract import Script, scripted_noise
 from tests.noise.laws import stream
 
@@ -126,18 +119,12 @@ def test_the_future_cannot_be_read():
     assert isinstance(started.latest, int)
 
 
-def test_a_run_cannot_be_copied_stored_altered_or_wound_back():
+def test_a_run_cannot_be_copied_or_stored():
     started = made(BinaryTreeCounter).start()
     started.add(1)
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(EntropyCopied):
             copied(started)
-    with pytest.raises(WrongKind):
-        started._time = 0
-    with pytest.raises(WrongKind):
-        del started._steps
-    with pytest.raises(AttributeError):
-        started.other  # noqa: B018
     assert "1 of 11" in repr(started)
 
 
@@ -147,23 +134,10 @@ def test_a_run_cannot_be_continued_in_a_forked_process():
     if child == 0:  # pragma: no cover  (another process)
         try:
             started.add(1)
-        except EntropyForked:
+        except EntropyCopied:
             os._exit(7)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-
-
-def test_a_value_amid_another_is_refused():
-    class Nested:
-        def words(self, count, width):
-            started.add(1)
-
-        bits = words
-
-    started = made(NoisyBits).start(entropy=Nested())
-    with pytest.raises(EntropyBusy):
-        started.add(1)
-    assert started.time == 0
 
 
 def test_an_interrupt_amid_a_value_ends_the_run(monkeypatch):

@@ -8,17 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
+from discreet.continual import BinaryTreeCounter, FactorizedCounter
 from discreet.continual.sum_tails import (
     plain_sum_half_width,
     stays_within,
     sum_half_width,
     tree_half_width,
-    weighted_sum_half_width,
 )
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet_course.counters import NoisyBits, NoisyPrefixes
+from discreet_course.refined_tree import RefinedTreeCounter, weighted_sum_half_width
 from tests.noise.laws import stream
 
 LAWS = [

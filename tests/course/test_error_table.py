@@ -10,11 +10,12 @@ import math
 import numpy as np
 import pytest
 
-from discreet.continual import BinaryTreeCounter, FactorizedCounter, RefinedTreeCounter
+from discreet.continual import BinaryTreeCounter, FactorizedCounter
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import GaussianDP
 from discreet.mechanisms import Gaussian
 from discreet_course.counters import NoisyBits, NoisyPrefixes, error_table, planned
+from discreet_course.refined_tree import RefinedTreeCounter
 from tests.noise.laws import ALPHA, stream
 
 KINDS = [NoisyPrefixes, NoisyBits, BinaryTreeCounter, RefinedTreeCounter, FactorizedCounter]

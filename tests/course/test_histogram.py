@@ -6,8 +6,8 @@ import pytest
 
 from discreet.loss import Pure
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.units import count_sensitivity
 from discreet_course.counting import Histogram
+from discreet_course.sensitivity import count_sensitivity
 
 AGES = 11  # [0, 10), ..., [100, 110)
 

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.units import Relation, count_sensitivity
+from discreet.units import Relation
 from discreet_course.counting import attributes, points, thresholds
+from discreet_course.sensitivity import count_sensitivity
 
 UNIVERSE = list(itertools.product((0, 1), repeat=3))
 COUNTED = {"000": 3, "101": 3, "010": 2, "001": 1, "110": 1}

@@ -6,9 +6,14 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.mechanisms.finite import expectation
 from discreet.units import NeighborGraph
-from discreet_course.optimal import bayes_remap, geometric_on_counts, optimal_mechanism
+from discreet_course.optimal import (
+    bayes_remap,
+    expectation,
+    expected,
+    geometric_on_counts,
+    optimal_mechanism,
+)
 from tests.course.test_optimal import COSTS, PRIORS
 from tests.twins import finite as twins
 
@@ -33,7 +38,7 @@ def test_remapped_geometric_noise_is_optimal(prior, cost, epsilon):
     common = geometric_on_counts(largest=10, epsilon=epsilon)
     remapped = bayes_remap(common, prior=chances, cost=COSTS[cost])
     assert remapped.epsilon() <= common.epsilon() <= float(epsilon)
-    price = expectation(chances, remapped.expected(COSTS[cost]))
+    price = expectation(chances, expected(remapped, COSTS[cost]))
     assert best.cost.low <= price <= best.cost.low + Fraction(1, 10**9)
 
 
@@ -41,7 +46,7 @@ def test_remapped_geometric_noise_is_optimal(prior, cost, epsilon):
 @pytest.mark.parametrize("at", [0, 1])
 def test_the_worst_case_without_remapping(cost, at):
     common = geometric_on_counts(largest=10, epsilon=("0.5", 1)[at])
-    assert float(max(common.expected(COSTS[cost]))) == pytest.approx(WORST[cost][at], abs=6e-7)
+    assert float(max(expected(common, COSTS[cost]))) == pytest.approx(WORST[cost][at], abs=6e-7)
 
 
 def test_epsilon_zero_says_nothing():

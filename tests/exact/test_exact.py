@@ -16,8 +16,6 @@ from discreet.exact import (
     Interval,
     decimal,
     exact_sum,
-    fixed_down,
-    fixed_up,
     float_down,
     float_up,
     positive,
@@ -362,16 +360,6 @@ def test_beyond_the_floats_rounding_inward_stops_and_outward_is_infinite():
 
 def test_zero_has_no_sign():
     assert str(float_down(Fraction(0))) == str(float_up(Fraction(0))) == "0.0"
-
-
-@pytest.mark.theorem("directed-rounding")
-@given(rationals, st.integers(-80, 80))
-def test_fixed_point_brackets_a_rational(value, fraction_bits):
-    down = fixed_down(value, fraction_bits=fraction_bits)
-    up = fixed_up(value, fraction_bits=fraction_bits)
-    unit = Fraction(2) ** -fraction_bits
-    assert down * unit <= value <= up * unit
-    assert up - down == (0 if (value / unit).denominator == 1 else 1)
 
 
 # --- intervals --------------------------------------------------------------------------------

@@ -84,7 +84,6 @@ LATE_ROOMS = [
     "query",
     "release",
     "session",
-    "units",
 ]
 ENGINE = ROOT / "examples/clickhouse_engine.py"  # run by tests/engines/test_clickhouse.py
 EXAMPLES = sorted(set((ROOT / "examples").glob("*.py")) - {ENGINE})

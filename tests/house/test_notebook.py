@@ -64,7 +64,7 @@ def test_names_are_completed(shell, start, wanted):
 
 
 SHOWN = {
-    "s.remaining": "epsilon 2 of 2",
+    "s.remaining": "100 % left of epsilon 2",
     "s.policy": 'unit = "patient"',
     "s.unit": "patient",
     "s.ledger": "ledger ",

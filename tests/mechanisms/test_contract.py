@@ -331,12 +331,6 @@ CASES = [
         distance=linf,
         words=False,
     ),
-    Case(
-        name="Mapped",
-        mechanism=Exponential(candidates=3, scale=2).map(lambda y: y >= 1),
-        inputs=SMALL_SCORES,
-        distance=linf,
-    ),
 ]
 NUMBERS = [case for case in CASES if case.name in {"Laplace", "Laplace, narrow", "Gaussian"}]
 

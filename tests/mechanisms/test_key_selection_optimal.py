@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Leaf, decode, encode
-from discreet.certified import exp_neg
 from discreet.errors import OutOfRange
 from discreet.loss import Approximate, Pure
 from discreet.mechanisms import Laplace, NoisyKeys, OptimalKeys
@@ -181,12 +180,6 @@ def test_the_error_is_the_largest_group_that_may_be_missed():
         assert choice.kept(reach + 1).low >= confidence > choice.kept(reach).high
 
 
-def test_the_expected_number_of_groups():
-    choice = keys()
-    total = choice.expected({1: 100, 3: 10, 50: 2})
-    assert float(total.low) == pytest.approx(10 + 10 * float(choice.kept(3).low) + 2)
-
-
 @pytest.mark.parametrize("sizes", [TINY_COINS, LAZY_COINS])
 def test_the_coins_exactly(sizes):
     choice = keys()
@@ -264,22 +257,3 @@ def test_a_leaf_is_priced_by_units():
 @pytest.mark.parametrize("choice", [keys(), keys(groups=7, relation="replace", fewest=5)])
 def test_a_leaf_can_be_written_and_read(choice):
     assert decode(encode(Leaf(choice))) == Leaf(choice)
-
-
-# --- what is refused -----------------------------------------------------------------------------
-
-
-@pytest.mark.theorem("optimal-keys")
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [("1", "1/10"), ("1/3", "1/1000003"), ("2", "1/7"), ("0.01", "0.001")]
-)
-def test_rounding_never_exceeds_epsilon_and_delta(epsilon, delta):
-    """Both inequalities hold for the very numbers that coins are tossed with, to the last bit."""
-    loss, chance = Fraction(epsilon), Fraction(delta)
-    known = key_selection_optimal.optimal_chances(loss, chance)
-    growth = Fraction(1 << 1000, exp_neg(loss, 1000)[1])  # below e**epsilon by next to nothing
-    assert known.at(1) <= chance
-    for units in range(known.last):
-        here, there = known.at(units), known.at(units + 1)
-        assert here <= there <= growth * here + chance
-        assert 1 - here <= growth * (1 - there) + chance

@@ -309,11 +309,6 @@ def test_the_smallest_group_shown_with_a_chance(noise, fewest):
         assert units == fewest or choice.kept(units - 1).high < Fraction(chance)
 
 
-def test_the_expected_number_of_groups():
-    total = keys().expected({0: 50, 3: 10, 100: 2})
-    assert total.nearest() == pytest.approx(2 + 10 * keys().kept(3).nearest())
-
-
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 @pytest.mark.parametrize(("threshold", "fewest"), [(4, 1), (-6, 1), (4, 12), (15, 12)])
 def test_the_error_is_exact(noise, threshold, fewest):
@@ -407,12 +402,3 @@ def test_a_leaf_is_priced_by_units(noise):
 def test_a_leaf_can_be_written_and_read(noise):
     leaf = Leaf(keys(noise=noise, threshold=-5, groups=7, relation="either", fewest=5, most=3))
     assert decode(encode(leaf)) == leaf
-
-
-# --- what is refused -----------------------------------------------------------------------------
-
-
-def test_the_moves_that_are_tried():
-    assert moves(steps=1, groups=1, places=2) == [(-1, 0), (0, -1), (0, 1), (1, 0)]
-    assert (1, -1) in replacements(groups=1, places=2)
-    assert len(list(itertools.islice(entries(4, 2), 20))) == 9

@@ -1,45 +1,22 @@
 """The Laplace mechanism: the numbers of the course, vectors, grids and simultaneous errors."""
 
-import itertools
+import functools
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from discreet.loss import Profile
 from discreet.loss.pure_pairs import DiscreteLaplacePair
 from discreet.mechanisms import Laplace
-from discreet.mechanisms.additive import laplace_pair, loss_of_move
+from discreet.mechanisms.additive import laplace_pair
 from discreet.noise import DiscreteLaplace, DyadicGrid
-from discreet.units import average_sensitivity, count_sensitivity, sum_sensitivity
-from discreet_course.counting import counts
+from discreet_course.sensitivity import sum_sensitivity
 from tests.noise.laws import stream
 
 F = Fraction
 FINE = DyadicGrid(exponent=-20)
-
-CATS = list(itertools.product(["orange", "blue"], [3, 4, 5]))  # color, weight in kg
-
-
-def orange(cat):
-    return cat[0] == "orange"
-
-
-def blue(cat):
-    return cat[0] == "blue"
-
-
-def heavy(cat):
-    return cat[1] > 4.5
-
-
-@pytest.mark.parametrize(
-    ("conditions", "sensitivity"),
-    [((orange,), 1), ((orange, blue), 1), ((heavy,), 1), ((orange, heavy), 2)],
-)
-def test_counts_of_cats(conditions, sensitivity):
-    """Row L1: overlapping conditions add up, disjoint ones do not."""
-    assert counts(CATS, *conditions).l1("add_remove") == sensitivity
 
 
 @pytest.mark.theorem("laplace-mechanism")
@@ -61,21 +38,6 @@ def test_the_density_and_the_variance():
         density = law.pmf(int(y / step)) / float(step)
         assert density == pytest.approx(math.exp(-abs(y) / 3) / 6, rel=1e-3)
     assert law.moments().variance.nearest() * float(step) ** 2 == pytest.approx(18, rel=1e-6)
-
-
-@pytest.mark.parametrize("relation", ["add_remove", "replace"])
-def test_positive_tests(relation):
-    """Row L4: one count moves by one, under both relations."""
-    assert counts([0, 1], lambda positive: positive).l1(relation) == 1
-    assert count_sensitivity(relation).l1 == 1
-
-
-def test_salaries():
-    """Rows L5 and L6: totals and averages of salaries between 20k and 200k."""
-    bounds = {"low": 20_000, "high": 200_000}
-    assert sum_sensitivity("add_remove", **bounds) == 200_000
-    assert sum_sensitivity("replace", **bounds) == 180_000
-    assert average_sensitivity("replace", **bounds, size=1000) == 180
 
 
 def test_one_person_reports_an_age():
@@ -105,7 +67,8 @@ def test_the_mean_of_coins(p, n, epsilon):
 @pytest.mark.parametrize("scale", [F(1, 2), F(2), F(5)])
 def test_one_coordinate_is_the_worst_of_all_moves_of_one_length(scale):
     def delta(move, epsilon):
-        loss = loss_of_move([DiscreteLaplacePair(scale, step) for step in move])
+        moves = (Profile.of_symmetric(DiscreteLaplacePair(scale, step)) for step in move)
+        loss = functools.reduce(lambda one, other: one.compose(other), moves)
         return loss.delta_interval(epsilon=epsilon)
 
     for epsilon in (0, 0.2, 0.9, 2):
@@ -118,8 +81,8 @@ def test_one_coordinate_is_the_worst_of_all_moves_of_one_length(scale):
 def test_coarser_noise_stands_in_for_finer():
     fine, coarse = DiscreteLaplacePair(F(300), 600), DiscreteLaplacePair(F(10), 20)
     for epsilon in (0, 0.05, 0.1, 0.77, 1.99):
-        small = loss_of_move([fine]).delta_interval(epsilon=epsilon)
-        large = loss_of_move([coarse]).delta_interval(epsilon=epsilon)
+        small = Profile.of_symmetric(fine).delta_interval(epsilon=epsilon)
+        large = Profile.of_symmetric(coarse).delta_interval(epsilon=epsilon)
         assert small.low <= large.high <= small.high + F(2, 20) ** 2 / 2
         curve = max(0.0, 1 - math.exp((epsilon - 2) / 2))
         assert curve <= small.high + 1e-12

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.certified import exp_neg
 from discreet.loss import Pure
 from discreet.mechanisms.randomized_response import RandomizedResponse
-from discreet.noise import Bernoulli, Logistic
 from tests.mechanisms import contract
 from tests.noise.laws import check_law, stream
 from tests.twins import finite as twins
@@ -86,9 +86,10 @@ def test_the_truth_is_kept_with_the_odds_of_the_course():
         assert kept.nearest() == pytest.approx(
             math.exp(epsilon) / (1 + math.exp(epsilon)), rel=1e-15
         )
-        lied = Bernoulli(p=Logistic(epsilon)).pmf_bounds(1)
-        assert 1 - kept.high <= lied.high
-        assert lied.low <= 1 - kept.low
+        decay, one = exp_neg(epsilon, 300), 1 << 300
+        least, most = (F(end, one + end) for end in decay)
+        assert 1 - kept.high <= most + F(1, 1 << 100)
+        assert least <= 1 - kept.low
     five = RandomizedResponse(epsilon=1, categories=range(5))
     assert 1 - five.keep().nearest() == pytest.approx(0.595390, abs=6e-7)
 

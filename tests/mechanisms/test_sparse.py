@@ -47,27 +47,6 @@ def test_the_share_is_the_optimum_rounded(aboves):
     assert variance(share) <= min(variance(share * (1 + step)) for step in (-0.001, 0.001))
 
 
-@pytest.mark.theorem("sparse-split")
-@pytest.mark.parametrize(
-    ("answers", "half", "optimal", "monotone"),
-    [
-        (1, 6.3, 5.9, 4.0),
-        (5, 28.4, 19.0, 11.0),
-        (25, 141, 78.7, 41.7),
-        (50, 283, 151, 78.7),
-        (300, 1697, 867, 439),
-    ],
-)
-def test_the_split_saves_noise(answers, half, optimal, monotone):
-    def deviation(plan):
-        return math.sqrt(2 * plan.threshold_noise.scale**2 + 2 * plan.query_noise.scale**2)
-
-    plan = functools.partial(Sparse, threshold=0, answers=answers, epsilon=1)
-    assert math.hypot(2, 4 * answers) * math.sqrt(2) == pytest.approx(half, rel=0.005)
-    assert deviation(plan()) == pytest.approx(optimal, rel=0.005)
-    assert deviation(plan(monotone=True)) == pytest.approx(monotone, rel=0.01)
-
-
 @pytest.mark.theorem("sparse-vector")
 @pytest.mark.parametrize("answers", [1, 2, 3])
 @pytest.mark.parametrize("monotone", [False, True])

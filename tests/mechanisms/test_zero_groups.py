@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from discreet.exact import Interval
 from discreet.mechanisms import Gaussian, Laplace
@@ -15,11 +14,10 @@ from discreet.mechanisms.partition_selection import EmptyGroups, ShownEmptyGroup
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 from discreet.noise.bernoulli import CoinSizes
 from discreet.noise.tablefree import FreeSizes
-from tests.noise.laws import ALPHA, WrongLaw, check_law, stream
+from tests.noise.laws import WrongLaw, check_law, stream
 
 BITS = FreeSizes(word_bits=2, step_bits=1, coins=CoinSizes(word_bits=1, step_bits=1))
 NONE = np.array([], np.int64)
-DRAWS = 4000
 
 
 def law_of(noise):
@@ -156,35 +154,6 @@ def test_slips_are_found(monkeypatch, slip):
     monkeypatch.setattr(*slips[slip])
     with pytest.raises(WrongLaw):
         check_steps(monkeypatch, (1,))
-
-
-def shown_by_all(noise, threshold, groups, label):
-    """Draw the noise of every group, and return those that reach the threshold."""
-    noise_of_all = law_of(noise).sample(groups, stream(label))
-    places = np.flatnonzero(noise_of_all >= threshold)
-    return places, noise_of_all[places]
-
-
-@pytest.mark.theorem("zero-groups")
-@pytest.mark.parametrize("noise", [Laplace(scale=3), Gaussian(sigma=4)], ids=str)
-def test_many_groups_one_by_one_and_drawn(noise):
-    """Two samples, of places and of counts; the false-alarm rate of each test is ALPHA."""
-    groups = 10**6
-    threshold = EmptyGroups(noise=noise, threshold=1, groups=groups).least(DRAWS)
-    zeros = EmptyGroups(noise=noise, threshold=threshold, groups=groups)
-    found = [zeros.run(NONE, entropy=stream(f"drawn {at}")) for at in range(4)]
-    places, counts = (
-        np.concatenate([getattr(each, name) for each in found]) for name in ("places", "counts")
-    )
-    ones = [shown_by_all(noise, threshold, groups, f"all {at}") for at in range(4)]
-    all_places, all_counts = (np.concatenate([each[at] for each in ones]) for at in (0, 1))
-    table = [np.histogram(each, bins=20, range=(0, groups))[0] for each in (places, all_places)]
-    assert stats.chi2_contingency(table).pvalue > ALPHA
-    edges = [*range(threshold, threshold + 6), 10**9]
-    table = [np.histogram(each, bins=edges)[0] for each in (counts, all_counts)]
-    assert stats.chi2_contingency(table).pvalue > ALPHA
-    moved = [np.histogram(counts + 1, bins=edges)[0] + 1, table[1] + 1]
-    assert stats.chi2_contingency(moved).pvalue < ALPHA
 
 
 @pytest.mark.parametrize("noise", [Laplace(scale=3), Gaussian(sigma=4)], ids=str)

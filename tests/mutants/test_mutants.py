@@ -79,8 +79,8 @@ def test_a_mutant_is_caught(mutant):
 HARMLESS = Mutant(
     name="nothing changes",
     file="discreet/noise/laplace.py",
-    old="_NARROW: Final = 16\n",
-    new="_NARROW: Final = 8 + 8\n",
+    old="_NARROW: Final = 16  #",
+    new="_NARROW: Final = 8 + 8  #",
     why="It does not.",
     caught_by=("tests/noise/test_grid.py::test_the_bounds_are_attained",),
 )

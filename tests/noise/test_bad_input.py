@@ -16,17 +16,14 @@ from discreet.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     DyadicGrid,
-    ExpNeg,
     KeyedEntropy,
-    Logistic,
-    Ratio,
     ReplayEntropy,
     SystemEntropy,
     Uniform,
     exact_law,
     exponential_weights,
-    permute_and_flip,
 )
+from discreet_course.permute_and_flip import permute_and_flip
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
@@ -130,9 +127,6 @@ EXACT = {
         lambda x: DyadicGrid(exponent=-3).distance_l2_squared(x, coordinates=2),
         NOT_POSITIVE,
     ),
-    "ExpNeg": (ExpNeg, NEGATIVE),
-    "Logistic": (Logistic, NEGATIVE),
-    "Ratio": (Ratio, NOT_A_CHANCE),
     "exponential_weights, rate": (
         lambda x: exponential_weights(scores=[1, 2], rate=x, entropy=NOTHING),
         NOT_POSITIVE,
@@ -206,10 +200,6 @@ ASKED |= {
     for name, law in LAWS.items()
     for method in BOUNDS
     if name not in {"Categorical", "Uniform"}  # known exactly, whatever the precision
-}
-ASKED |= {
-    f"{type(chance).__name__}.enclose": (chance.enclose, [(-1, OutOfRange), (-1000, OutOfRange)])
-    for chance in (Ratio("1/3"), ExpNeg(1), Logistic(1))
 }
 
 

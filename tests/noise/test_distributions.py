@@ -17,8 +17,6 @@ from discreet.noise import (
     Categorical,
     DiscreteGaussian,
     DiscreteLaplace,
-    ExpNeg,
-    Logistic,
     Uniform,
 )
 from discreet.noise.gaussian import normalizer, tail_ratio
@@ -31,8 +29,6 @@ EVERY = [
     Uniform(below=13),
     Categorical(weights=[3, 0, "1/2", 7]),
     Bernoulli(p="2/7"),
-    Bernoulli(p=ExpNeg("1/2")),
-    Bernoulli(p=Logistic(2)),
 ]
 
 
@@ -217,12 +213,6 @@ def test_quantiles_at_a_tie_are_decided():
     assert Bernoulli(p="1/3").quantile(Fraction(2, 3) + Fraction(1, 10**30)) == 1
     assert Uniform(below=7).quantile("3/7") == 2
     assert Categorical(weights=[1, 1, 1]).quantile("1/3") == 0
-
-
-def test_tiny_chances_have_relative_precision():
-    chance = Bernoulli(p=ExpNeg(1000)).pmf_bounds(1)
-    encloses(chance, mpmath.exp(-1000))
-    assert Bernoulli(p=Logistic(1000)).log_survival(0) == pytest.approx(-1000, abs=1e-12)
 
 
 @pytest.mark.parametrize("law", EVERY[:7], ids=str)

@@ -14,16 +14,9 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
-from discreet.errors import (
-    EntropyBusy,
-    EntropyCopied,
-    EntropyForked,
-    EntropyUnavailable,
-    OutOfRange,
-)
+from discreet.errors import EntropyCopied, EntropyUnavailable, OutOfRange
 from discreet.noise import KeyedEntropy, SystemEntropy
 from discreet.noise import entropy as room
-from discreet.noise import keyed_entropy as keyed_room
 from tests.noise.laws import ALPHA
 
 KEY = bytes(range(32))
@@ -191,24 +184,6 @@ sys.exit(bool(set(drawn.split()) & set(theirs.split())))
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def test_a_keyed_stream_refuses_a_request_amid_another(monkeypatch):
-    entropy, refused = keyed(), []
-    true = keyed_room.fill_keystream
-
-    def interrupted(stream, out):
-        try:
-            entropy.bits(8)
-        except EntropyBusy as error:
-            refused.append(error.code)
-        true(stream, out)
-
-    monkeypatch.setattr(keyed_room, "fill_keystream", interrupted)
-    first = entropy.bits(64)
-    monkeypatch.undo()
-    assert refused == ["E205"]
-    assert [first, entropy.bits(64)] == [again.bits(64) for again in [keyed()] for _ in range(2)]
-
-
 def test_the_operating_system_is_asked_again_after_many_bytes(monkeypatch):
     monkeypatch.setattr(room, "_RESEED_BYTES", 100_000)
     asked = []
@@ -319,7 +294,7 @@ def test_a_keyed_stream_does_not_depend_on_how_it_is_cut():
 def _use_in_child(entropy, pipe):
     try:
         entropy.bits(8)
-    except EntropyForked as error:
+    except EntropyCopied as error:
         pipe.send(str(error))
     else:
         pipe.send("served")
@@ -330,5 +305,5 @@ def test_a_keyed_stream_is_refused_in_a_forked_child():
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_use_in_child, args=(keyed(), theirs))
     child.start()
-    assert "E203" in ours.recv()
+    assert "E202" in ours.recv()
     child.join()

@@ -14,17 +14,16 @@ from discreet.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     Uniform,
-    permute_and_flip,
-    selection,
     table,
     tablefree,
 )
 from discreet.noise import bernoulli as coins
 from discreet.noise import table as blocks
 from discreet.noise.bernoulli import CoinSizes, CoinWords
-from discreet.noise.chance import Decay
+from discreet.noise.decay import Decay
 from discreet.noise.table import SignedSampler
 from discreet.noise.tablefree import Parameters
+from discreet_course.permute_and_flip import permute_and_flip
 from tests.noise.laws import TINY_COINS, TINY_FREE, TINY_TABLE, WrongLaw, check_law
 from tests.noise.test_laws import attempt, one, permute_and_flip_law
 
@@ -200,7 +199,7 @@ def test_the_first_head_wins_without_an_order(monkeypatch):
         def sample(self, count, entropy):
             return [0] * count
 
-    monkeypatch.setattr(selection, "Uniform", First)
+    monkeypatch.setattr("discreet_course.permute_and_flip.Uniform", First)
     with pytest.raises(WrongLaw):
         check_winner()
 

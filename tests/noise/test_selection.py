@@ -11,9 +11,9 @@ from discreet.noise import (
     DiscreteLaplace,
     ReplayEntropy,
     exponential_weights,
-    permute_and_flip,
     selection,
 )
+from discreet_course.permute_and_flip import permute_and_flip
 from tests.noise.laws import ALPHA, TINY_COINS, stream
 
 CHOOSERS = [exponential_weights, permute_and_flip]
@@ -62,7 +62,9 @@ def test_floats_and_integers_select_the_same_candidate(size):
     answered = 0
     for _ in range(8):
         word = source.bits(53)
-        by_floats = selection._Shares.of(selection._exponents(gaps, unit)).selected(word, 53)
+        by_floats = selection._by_floats(
+            np.cumsum(np.exp(-selection.exponents(gaps, unit))), word, 53
+        )
         if by_floats is not None:
             answered += 1
             exact = selection._by_integers(gaps, unit, word, source, selection.SIZES)
@@ -72,14 +74,14 @@ def test_floats_and_integers_select_the_same_candidate(size):
 
 def test_words_on_a_boundary_are_left_to_integers():
     gaps = np.zeros(4, np.int64)  # boundaries at exactly 1/4, 1/2, 3/4
-    shares = selection._Shares.of(np.zeros(4))
+    sums = np.arange(1.0, 5.0)
     for number in (1, 2, 3):
-        assert shares.selected(number << 51, 53) is None
+        assert selection._by_floats(sums, number << 51, 53) is None
         exact = selection._by_integers(
             gaps, Fraction(1), number << 51, stream("edge"), selection.SIZES
         )
         assert exact == number
-        assert shares.selected((number << 51) + (1 << 20), 53) == number
+        assert selection._by_floats(sums, (number << 51) + (1 << 20), 53) == number
 
 
 @pytest.mark.parametrize("choose", CHOOSERS)

@@ -19,8 +19,6 @@ from discreet.noise import (
     Categorical,
     DiscreteGaussian,
     DiscreteLaplace,
-    ExpNeg,
-    Logistic,
     Uniform,
     tablefree,
 )
@@ -79,7 +77,7 @@ def test_uniform_draws(below):
         assert chi_square(mutant, law) < ALPHA
 
 
-@pytest.mark.parametrize("p", ["1/3", "0.001", ExpNeg(1), Logistic("1/10")], ids=str)
+@pytest.mark.parametrize("p", ["1/3", "0.001"], ids=str)
 def test_coin_flips(p):
     coin = Bernoulli(p=p)
     heads = int(coin.flips(DRAWS, stream("coin")).sum())
@@ -177,9 +175,9 @@ def test_a_billion_draws(name):
 
 
 @pytest.mark.parametrize("name", FREE)
-@pytest.mark.parametrize("sizes", [None, FreeSizes(coins=CoinSizes(guard=0.2), tries=2)], ids=str)
+@pytest.mark.parametrize("sizes", [None, FreeSizes(coins=CoinSizes(guard=0.2))], ids=str)
 def test_laws_that_are_drawn_together(name, sizes):
-    """Each keeps its own law, also where exact numbers decide and few attempts are made at once."""
+    """Each keeps its own law, also where exact numbers decide."""
     make, factors = FREE[name][0], [Fraction(1, 100), Fraction(1), Fraction(10**6)]
     laws, count = [make(factor) for factor in factors], 2 * 10**5 if sizes is None else 6000
     off = Fraction(3, 100) if sizes is None else Fraction(15, 100)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.noise import KeyedEntropy, table
-from discreet.noise.chance import Decay
+from discreet.noise.decay import Decay
 from discreet.noise.table import BlockLaw, SignedLaw, Table, TableSizes, block_number, signed
 
 SMALL = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet.certified import exp_neg
 from discreet.exact import Interval
 from discreet.noise import DiscreteLaplace
-from discreet.noise.chance import ScaledExponential
+from discreet.noise.decay import ScaledExponential
 from discreet.noise.gaussian import _euler_maclaurin, _term_by_term, tail_ratio
 
 F = Fraction

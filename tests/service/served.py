@@ -61,9 +61,9 @@ def written(folder, *, policy=POLICY, site=SITE, table=None):
 class Served:
     """A running server, and clients of its people."""
 
-    def __init__(self, site, *, log=None):
+    def __init__(self, site, *, log=None, mount=None):
         self.counter = ServiceCounter(site)
-        self.app = create_app(self.counter, log=log)
+        self.app = create_app(self.counter, mount=mount and (lambda app, _: mount(app)), log=log)
         self._socket = listening_socket(site)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -100,14 +100,14 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(folder, *, tick="0", table=None, policy=POLICY, log=None, **limits):
+def serving(folder, *, tick="0", table=None, policy=POLICY, log=None, mount=None, **limits):
     """Serve the clinic from a folder, and stop at the end."""
     path = folder / "site.toml"
     if not path.exists():
         written(folder, table=table, policy=policy)
     site = read_site(path)
     changed = replace(site.limits, tick=Fraction(tick), **limits)
-    server = Served(replace(site, limits=changed), log=log)
+    server = Served(replace(site, limits=changed), log=log, mount=mount)
     try:
         yield server
     finally:

@@ -12,7 +12,7 @@ import discreet as dp
 from discreet.accounting import Budget
 from discreet.errors import (
     BadCheckpoint,
-    EntropyForked,
+    EntropyCopied,
     EntropyUnavailable,
     LedgerUnavailable,
     RunFenced,
@@ -67,7 +67,7 @@ def in_child(work):
         try:
             work()
             status = 0
-        except (RunFenced, EntropyForked):
+        except (RunFenced, EntropyCopied):
             status = 7
         finally:
             os._exit(status)

@@ -4,7 +4,8 @@ import math
 from collections import Counter
 from fractions import Fraction
 
-from discreet.units import Relation, Sensitivity, count_sensitivity, sum_sensitivity, table_distance
+from discreet.units import Relation, table_distance
+from discreet_course.sensitivity import Sensitivity, count_sensitivity, sum_sensitivity
 
 
 def sizes_may_change(left, right, *, relation):

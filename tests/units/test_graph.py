@@ -16,6 +16,7 @@ def test_a_line_and_a_complete_graph():
     assert NeighborGraph.complete(1).edges == NeighborGraph.line(1).edges == frozenset()
 
 
+@pytest.mark.theorem("group-distance")
 @pytest.mark.parametrize("size", range(5))
 def test_a_group_divides_distances(size):
     line, joined = NeighborGraph.line(6), NeighborGraph.line(6).group(size)
@@ -42,7 +43,6 @@ def test_components_are_infinitely_far_apart():
         (lambda: NeighborGraph(size=2, edges=[(0, 1.0)]), WrongKind),
         (lambda: NeighborGraph.line(2).distance(0, 2), OutOfRange),
         (lambda: NeighborGraph.line(2).group(-1), OutOfRange),
-        (lambda: NeighborGraph.of_tables([[1]], relation="?"), WrongKind),
     ],
 )
 def test_bad_input_is_refused(call, error):

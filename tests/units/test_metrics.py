@@ -3,19 +3,11 @@
 import itertools
 import math
 from collections import Counter
-from fractions import Fraction
 
-import numpy as np
 import pytest
 
-from discreet.errors import NotExact, OutOfRange, WrongKind
-from discreet.units import (
-    NeighborGraph,
-    Relation,
-    l1,
-    steps,
-    table_distance,
-)
+from discreet.errors import OutOfRange, WrongKind
+from discreet.units import NeighborGraph, Relation, table_distance
 from tests.twins import units as twins
 
 ROWS = ("a", "b", "c")
@@ -106,54 +98,6 @@ def test_a_wrong_distance_is_caught(twin):
 def test_the_order_of_rows_does_not_matter_unless_rows_have_places(relation):
     same = table_distance(["a", "b"], ["b", "a"], relation=relation)
     assert same == (4 if relation is Relation.REPLACE_NULL else 0)
-
-
-@pytest.mark.theorem("group-distance")
-@pytest.mark.parametrize(("certified", "wanted"), list(itertools.product(Relation, repeat=2)))
-def test_steps_are_the_largest_distance_of_wanted_neighbors(certified, wanted):
-    alphabet = (None, *ROWS) if wanted is Relation.REPLACE_NULL else ROWS
-
-    def worst(most):  # rows in every order, since one relation minds their places
-        sizes = [most] if None in alphabet else range(most + 1)
-        chosen = [rows for n in sizes for rows in itertools.product(alphabet, repeat=n)]
-        return max(
-            table_distance(left, right, relation=certified)
-            for left, right in itertools.product(chosen, repeat=2)
-            if table_distance(left, right, relation=wanted) == 1
-        )
-
-    small, large = worst(2), worst(3)
-    grows = math.inf if small < large else large  # with larger tables, beyond all bounds
-    assert steps(certified=certified, wanted=wanted) == grows
-
-
-def test_bounded_says_nothing_about_unbounded():
-    assert steps(certified="add_remove", wanted="replace") == 2
-    assert steps(certified="replace", wanted="add_remove") == math.inf
-
-
-def test_vector_distances_are_exact():
-    left, right = [0, 3, Fraction(1, 3), "0.1"], [0, -1, 0, "0.3"]
-    assert l1(left, right) == 4 + Fraction(1, 3) + Fraction(1, 5)
-    assert l1(np.array([1, 2]), [0, 0]) == 3
-    assert l1([], []) == 0
-
-
-def test_large_integers_do_not_wrap():
-    assert l1([2**63], [-(2**63)]) == 2**64
-
-
-def test_bad_vectors_are_refused():
-    with pytest.raises(WrongKind):
-        l1([1, 2], [1])
-    with pytest.raises(WrongKind):
-        l1("12", "13")
-    with pytest.raises(NotExact):
-        l1([0.5], [1])
-    with pytest.raises(NotExact):
-        l1([math.nan], [1])
-    with pytest.raises(OutOfRange):
-        l1(["nan"], [1])
 
 
 def test_bad_tables_are_refused():

@@ -186,11 +186,6 @@ def _deeper(depth: int) -> int:
 
 def _write_object(value: Any, depth: int) -> dict[str, Any]:
     of = type(value)
-    if of.__name__ == "Mapped":
-        raise WrongKind(
-            "a mechanism that is followed by a function cannot be written; write the mechanism "
-            "alone, and the function as Post(Leaf(mechanism), name='...')."
-        )
     if of.__name__ not in KINDS or _class(of.__name__) is not of:
         raise WrongKind(
             f"a {of.__name__} cannot be written, since it is not plain data; use one of "

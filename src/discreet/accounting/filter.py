@@ -59,7 +59,7 @@ from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
 from discreet.loss import PrivacyLoss
 from discreet.notebook import Shown
-from discreet.units.unit import PrivacyUnit, describe_unit
+from discreet.units import PrivacyUnit, describe_unit
 
 _MOST: Final = 10**9
 

@@ -55,13 +55,6 @@ _KEPT: Final = 4096
 """Prices: more than a question has releases."""
 
 
-def innermost_source(source: Source) -> Source:
-    """Return what is run before any function of its answer: post-processing changes no price."""
-    while isinstance(source, mechanisms.Mapped):
-        source = source.mechanism
-    return source
-
-
 @functools.lru_cache(maxsize=_KEPT)
 def exact_price(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     """Price a change of at least one row, by the relation of the certificate."""
@@ -115,7 +108,7 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
 
 def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
     """Price several replaced rows, where the loss of one is known."""
-    source = innermost_source(leaf.source)
+    source = leaf.source
     if swaps > 1 and isinstance(
         source, mechanisms.NoisyKeys | mechanisms.OptimalKeys
     ):  # they know more than a chain
@@ -152,7 +145,7 @@ def _stepped(leaf: Leaf, steps: int) -> PrivacyLoss:
 
 def _at(leaf: Leaf, distance: Fraction) -> PrivacyLoss:
     """Price the mechanism at a distance, in its own units."""
-    source = innermost_source(leaf.source)
+    source = leaf.source
     if distance == 0 or isinstance(source, PrivacyLoss):
         return FREE
     return _loss_at(source, distance, leaf.coordinates)
@@ -215,6 +208,6 @@ def _smaller(first: PrivacyLoss, second: PrivacyLoss) -> PrivacyLoss:
 
 def _one_way(leaf: Leaf) -> bool:
     """Say whether the source is priced for inputs that move in one direction."""
-    source = innermost_source(leaf.source)
+    source = leaf.source
     monotone = getattr(source, "monotone", False) is True
     return monotone or getattr(source, "change", None) is mechanisms.ScoreChange.MONOTONE

@@ -48,7 +48,6 @@ from discreet.accounting.leaf_price import (
     UNPROTECTED,
     Source,
     exact_price,
-    innermost_source,
     price_up_to,
 )
 from discreet.doors import Explainable
@@ -103,7 +102,7 @@ def relation_of(source: object, relation: object, unit: object) -> Relation:
         )
     sayings = [
         None if relation is None else Relation.read(relation),
-        getattr(innermost_source(source), "relation", None),
+        getattr(source, "relation", None),
         None if unit is None else unit.relation,
     ]
     said = [saying for saying in sayings if isinstance(saying, Relation)]
@@ -126,7 +125,7 @@ def distance_added(source: Source, added: object) -> Fraction:
         )
     if distance != 1 and _counts_steps(source):
         raise OutOfRange(
-            f"added is given for a {type(innermost_source(source)).__name__}, and is not 1; leave "
+            f"added is given for a {type(source).__name__}, and is not 1; leave "
             "it out; where one row becomes several, say Group(leaf, distance=...)."
         )
     return distance
@@ -170,13 +169,13 @@ def common_domain_of(value: object, relation: Relation) -> bool:
 def coordinates_of(source: Source, coordinates: object) -> int:
     """Read in how many places inputs may differ."""
     places = whole(coordinates, name="coordinates", low=1, high=_MOST_COORDINATES)
-    if places > 1 and not isinstance(innermost_source(source), Laplace | Gaussian):
+    if places > 1 and not isinstance(source, Laplace | Gaussian):
         raise WrongKind("coordinates are given for a source that has none; leave them out.")
     return places
 
 
 def _counts_steps(source: Source) -> bool:
-    return isinstance(getattr(innermost_source(source), "relation", None), Relation)
+    return isinstance(getattr(source, "relation", None), Relation)
 
 
 def drawn(node: Node, price: Callable[[Node], str] | None = None) -> str:

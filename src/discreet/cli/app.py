@@ -28,6 +28,7 @@ from discreet.cli.explain_commands import explain, label
 from discreet.cli.learn_command import learn
 from discreet.cli.ledger_commands import app as ledger
 from discreet.cli.local_commands import app as local
+from discreet.cli.mcp_command import mcp
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.cli.policy_commands import check, init
 from discreet.cli.serve_command import password, serve
@@ -72,6 +73,7 @@ app.command(epilog=EXAMPLES["password"])(password)
 app.command(epilog=EXAMPLES["explain"])(explain)
 app.command(epilog=EXAMPLES["label"])(label)
 app.command(epilog=EXAMPLES["workbench"])(workbench)
+app.command(epilog=EXAMPLES["mcp"])(mcp)
 app.command(epilog=EXAMPLES["audit"])(audit)
 app.command(epilog=EXAMPLES["learn"])(learn)
 app.add_typer(ledger, name="ledger")

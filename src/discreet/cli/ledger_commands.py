@@ -27,7 +27,7 @@ from discreet.ledger.verify import MOST, Problem, verify_file
 from discreet.ledger.witness import Anchor, WitnessFile
 from discreet.release.serialization import recorded_question
 from discreet.session.display import text_bar
-from discreet.units.unit import describe_unit
+from discreet.units import describe_unit
 
 app = typer.Typer(
     help="What was charged and answered.",

@@ -281,6 +281,10 @@ _LINES: Final = {
         "discreet label --format html > label.html",
         "discreet label --verify label.json --ledger clinic.ledger",
     ),
+    "mcp": (
+        "discreet mcp clinic.toml --account claude --limit 0.5",
+        "discreet mcp --server https://clinic.example --token dsc_...",
+    ),
     "workbench": ("discreet workbench", "discreet workbench clinic.toml --port 8750"),
     "audit": (
         ("discreet audit count.py --data with.csv --data without.csv --epsilon 1 --runs 2000"),

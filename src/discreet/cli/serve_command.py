@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ import typer
 
 from discreet import service, web
 from discreet.cli.exit_codes import VIOLATION, errors_reported, tell, write_json
+from discreet.cli.mcp_command import AskAboveOption, need_mcp
 from discreet.cli.options import JsonOption, PortOption
 from discreet.errors import WrongKind
 
@@ -23,13 +25,17 @@ if TYPE_CHECKING:  # one of the packages that may not be installed
     from fastapi import FastAPI
 
 
-def serve(
+def serve(  # noqa: PLR0913  the options of the command
     site: Annotated[Path, typer.Argument(help="The site file, or a policy with [session].")],
     *,
     check: Annotated[
         bool, typer.Option("--check", help="Only check the file, and what it names.")
     ] = False,
     port: PortOption = None,
+    agents: Annotated[
+        bool, typer.Option("--agents", help="Let AI agents call, at /mcp, with tokens.")
+    ] = False,
+    ask_above: AskAboveOption = "0.2",
     as_json: JsonOption = False,
 ) -> None:
     """Serve tables to people who log in, and never hand out the data."""
@@ -46,10 +52,12 @@ def serve(
             else:
                 typer.echo("\n".join(map(str, findings)) or "the site can be served.")
             return
+        if agents:
+            need_mcp()
         with _packages():
             service.run_server(
                 found,
-                mount=_mount_pages,
+                mount=partial(_mount, ask_above=ask_above if agents else None),
                 ready=lambda url, known: _announce(site.name, found, url, known=known),
                 log=sys.stderr,
             )
@@ -67,9 +75,13 @@ def _packages() -> Iterator[None]:
         ) from None
 
 
-def _mount_pages(server: FastAPI, counter: service.ServiceCounter) -> None:
+def _mount(server: FastAPI, counter: service.ServiceCounter, *, ask_above: str | None) -> None:
     """Load the pages when they are needed: meanwhile workers open the data."""
     web.mount(server, counter)
+    if ask_above is not None:
+        from discreet import mcp  # noqa: PLC0415  an extra
+
+        mcp.mount(server, ask_above=ask_above)
 
 
 def _announce(name: str, site: service.Site, url: str, *, known: bool) -> None:

@@ -1,10 +1,9 @@
-"""Continual release: sums of a stream as it comes, and counts up to every threshold.
+"""Continual release: sums of a stream as it comes.
 
 Trust: kernel.
 """
 
-from discreet.continual.binary_tree import BinaryTreeCounter, RefinedTreeCounter
-from discreet.continual.consistency import monotone
+from discreet.continual.binary_tree import BinaryTreeCounter
 from discreet.continual.counter import Counter, CounterRun
 from discreet.continual.factorized import FactorizedCounter
 
@@ -13,6 +12,4 @@ __all__ = [
     "Counter",
     "CounterRun",
     "FactorizedCounter",
-    "RefinedTreeCounter",
-    "monotone",
 ]

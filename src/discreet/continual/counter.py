@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, final
+from typing import Any, Final, Generic, Protocol, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,15 +37,15 @@ from discreet.exact import Interval, freeze, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
 from discreet.mechanisms.additive import checked_integer_noise
-from discreet.mechanisms.mechanism import GuardedRun, Number, Reason, at_confidence, steps_at
+from discreet.mechanisms.mechanism import GuardedRun, Number, at_confidence, steps_at
 from discreet.noise import SYSTEM, Distribution, Entropy
 from discreet.noise.entropy import checked_entropy
 
 Stream = Sequence[int] | NDArray[np.integer[Any]]
 Noise = Laplace | Gaussian
 
-_LONGEST: Final = 1 << 24
-_LARGEST_SUM: Final = 1 << 62
+_LONGEST: Final = 1 << 24  # positions; a run takes them one by one
+_LARGEST_SUM: Final = 1 << 62  # sums, so that noise is added within 64 bits
 
 Answer = TypeVar("Answer", int, float)
 Sum_co = TypeVar("Sum_co", int, float, covariant=True)
@@ -110,37 +110,6 @@ class CounterRun(GuardedRun, Generic[Answer]):
 
     __slots__ = ("_bound", "_closed", "_latest", "_law", "_length", "_steps", "_time")
 
-    _bound: int
-    _closed: bool
-    _latest: Answer | None
-    _law: Distribution
-    _length: int
-    _steps: CounterState[Answer]
-    _time: int
-
-    _FORKED: ClassVar[Reason] = {
-        "what": "a counter was continued in a forked process.",
-        "why": "parent and child would go on with the same partial sums and the same noise, "
-        "and release more together than was paid for.",
-        "do": "add values in the process that started the run, or start another one here.",
-    }
-    _COPIED: ClassVar[Reason] = {
-        "what": "a run of a counter cannot be pickled or copied.",
-        "why": "each copy would go on with the same partial sums and the same noise, and they "
-        "would release more together than was paid for.",
-        "do": "keep one run, and send values to where it lives; counters can be copied freely.",
-    }
-    _BUSY: ClassVar[Reason] = {
-        "what": "a value was added amid another one.",
-        "why": "which of the two comes first decides which sums hold them.",
-        "do": "add one value after the other, and none from a signal handler.",
-    }
-    _ALTERED: ClassVar[Reason] = {
-        "what": "a running counter cannot be set.",
-        "why": "length, bound and noise are what was charged for, and time does not run back.",
-        "do": "start a new run, which is charged again.",
-    }
-
     def __init__(
         self,
         *,
@@ -152,8 +121,10 @@ class CounterRun(GuardedRun, Generic[Answer]):
     ) -> None:
         """Start before the first position."""
         super().__init__(entropy)
-        freeze(self, _length=length, _bound=bound, _law=law, _steps=steps)
-        freeze(self, _time=0, _latest=None, _closed=False)
+        self._length, self._bound, self._law = length, bound, law
+        self._steps: CounterState[Answer] = steps
+        self._time, self._closed = 0, False
+        self._latest: Answer | None = None
 
     @property
     def time(self) -> int:
@@ -179,17 +150,15 @@ class CounterRun(GuardedRun, Generic[Answer]):
 
     def add(self, value: int) -> Answer:
         """Take the value at the next position, and return the noisy sum of all values so far."""
-        self._check_process()
         return self._alone(self._answer, read_value(value, self._bound))
 
     def _answer(self, number: int) -> Answer:
-        draw: Callable[[Entropy], int] = self._law.draw
-        noise = [draw(self._entropy) for _ in range(self._steps.draws(self._time + 1))]
-        freeze(self, _closed=True)  # an interrupt from here on ends the run
+        noise = [self._law.draw(self._entropy) for _ in range(self._steps.draws(self._time + 1))]
+        self._closed = True  # an interrupt from here on ends the run
         answer = self._steps.step(number, noise)
         if isinstance(answer, int):  # within 64 bits, which is post-processing
             answer = min(max(answer, INT64_MIN), INT64_MAX)
-        freeze(self, _time=self._time + 1, _latest=answer, _closed=False)
+        self._time, self._latest, self._closed = self._time + 1, answer, False
         return answer
 
     def _check_open(self) -> None:
@@ -243,7 +212,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
 
     @abstractmethod
     def _half_width(self, chance: Fraction, prefix: int | None) -> int | Fraction:
-        """Return how far one estimate, or any of them, is from the truth with this chance."""
+        """Return how far one estimate, or any of them, is from the truth with this probability."""
 
     @abstractmethod
     def _state(self) -> CounterState[Any]:
@@ -268,7 +237,7 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
 
     @property
     def law(self) -> Law:
-        """The law of the noise of one measurement."""
+        """The distribution of the noise of one measurement."""
         return self.noise.law
 
     @property

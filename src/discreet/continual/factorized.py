@@ -36,15 +36,14 @@ from discreet.continual.counter import Counter, CounterState
 from discreet.continual.sum_tails import sum_half_width
 from discreet.errors import TooLarge
 from discreet.exact import Interval, freeze, instance, whole
-from discreet.loss import PrivacyLoss, ZeroConcentrated
+from discreet.loss import PrivacyLoss, Profile, ZeroConcentrated
 from discreet.loss.gaussian import SmoothedGaussianPair
 from discreet.mechanisms import Gaussian
-from discreet.mechanisms.additive import loss_of_move
 from discreet.mechanisms.mechanism import Number, steps_at
 from discreet.noise import DiscreteGaussian
 
-_LONGEST: Final = 1 << 14
-_LARGEST: Final = 1 << 62
+_LONGEST: Final = 1 << 14  # each value takes as many multiplications
+_LARGEST: Final = 1 << 62  # measurements, so that noise is added within 64 bits
 
 
 @final
@@ -199,7 +198,9 @@ class _FactorState(CounterState[float]):
 def _price(variance: Fraction, squared: int, places: int) -> PrivacyLoss:
     """Price a move of this squared length: below one Gaussian, if the noise is wide enough."""
     pair = SmoothedGaussianPair.of(variance=variance, squared=squared, coordinates=places)
-    return ZeroConcentrated(rho=squared / (2 * variance)) if pair is None else loss_of_move([pair])
+    if pair is None:
+        return ZeroConcentrated(rho=squared / (2 * variance))
+    return Profile.of_symmetric(pair)
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,4 +1,4 @@
-"""Tails of sums of noise: half-widths of weighted sums, plain sums and sums of a binary tree.
+"""Tails of sums of noise: half-widths of plain sums, and of sums of a binary tree.
 
 Trust: public.  A bug here misstates an error bar; it costs no privacy.  Proofs are in
 docs/proofs/mechanisms.md.
@@ -12,8 +12,8 @@ Laplace noise, so K(w t) <= (w/m)**2 K(m t); the rest is Markov's inequality.
     discrete Gaussian, v:  K(t) <= v t**2 / 2 (Canonne, Kamath and Steinke 2020), so weights may
     have any size.
 Theorem (key ``smoothed-sum``).  Let N be normal with standard deviation s, independent of S.  Then
-P[|S| > r] <= P[|S + N| > r - 4 s] / P[|N| <= 4 s].  If the weights are known, the right side is a
-Fourier series; for the discrete Gaussian with v > 9/4 the weights do not matter.
+P[|S| > r] <= P[|S + N| > r - 4 s] / P[|N| <= 4 s].  For the discrete Gaussian with v > 9/4 the
+weights do not matter.
 
 Definition.  The distribution of a plain sum of k draws is the k-th power of that of one, by Fourier
 transforms on a ring so long that less than 1e-18 wraps around.
@@ -38,7 +38,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Final
@@ -94,12 +93,12 @@ def digits(t: int) -> list[int]:
 Law = DiscreteLaplace | DiscreteGaussian
 
 _NORMAL: Final = NormalDist()
-_OUTSIDE: Final = 2 * _NORMAL.cdf(-4.0)
-_TRIES: Final = 200
-_TAU_SQUARED: Final = 2.25
+OUTSIDE: Final = 2 * _NORMAL.cdf(-4.0)
+_TRIES: Final = 200  # points of the grid on which Chernoff's bound is minimized
+_TAU_SQUARED: Final = 2.25  # of docs/proofs/mechanisms.md (smoothed-sum)
 _ETA: Final = 1.1e-19  # above 2 (e**-q + e**-4q + ...) for q = 2 pi**2 tau**2 = 44.4
-_SMALLEST: Final = 1e-300
-_SLIP: Final = 1e-11  # above the rounding of a series
+_SMALLEST: Final = 1e-300  # tails below count as this much, so that logarithms stay finite
+SLIP: Final = 1e-11  # above the rounding of a series
 _ROUNDING: Final = 1 + 1e-9  # above the rounding of the few elementary functions below
 
 
@@ -119,7 +118,7 @@ def sum_half_width(
     half_width = math.sqrt(2 * size * variance * math.log(2 / chance))
     if variance > 2 * _TAU_SQUARED:
         extra = _TAU_SQUARED * variance / (variance - _TAU_SQUARED)
-        inside = (1 - _OUTSIDE) * math.exp(-_ETA * draws)
+        inside = (1 - OUTSIDE) * math.exp(-_ETA * draws)
         quantile = -_NORMAL.inv_cdf(chance * inside / 2)
         normal = quantile * math.sqrt(variance + extra) + 4 * math.sqrt(extra)
         half_width = min(half_width, math.sqrt(size) * normal)
@@ -137,67 +136,12 @@ def _chernoff(scale: float, spread: float, chance: float) -> float:
     return min(bound(step / _TRIES) for step in range(1, _TRIES))
 
 
-def weighted_sum_half_width(
-    law: Law, *, weights: Sequence[tuple[float, int]], tail: Fraction
-) -> float:
-    """Return an r with P[|S| > r] <= tail, for weights of at most 1 with their multiplicities.
-
-    >>> law = DiscreteLaplace(scale=10)
-    >>> round(weighted_sum_half_width(law, weights=[(0.5, 8)], tail=Fraction(1, 20)))
-    41
-    """
-    draws = sum(count for _, count in weights)
-    spread = sum((Fraction(weight) ** 2 * count for weight, count in weights), Fraction(0))
-    most = max(abs(weight) for weight, _ in weights)
-    bound = sum_half_width(law, spread=spread, draws=draws, tail=tail, most=most)
-    if tail < 1000 * Fraction(_SLIP):
-        return bound
-    deviation = math.sqrt(float(spread * law.moments().variance.high))
-    width = deviation / 100
-    deep = sum_half_width(law, spread=spread, draws=draws, tail=Fraction(1, 10**15), most=most)
-    beyond = _series(law, weights, width, deep + 10 * width)
-    wanted, low, high = float(tail) * (1 - _OUTSIDE) - _SLIP, 0.0, bound
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if beyond(middle) <= wanted else (middle, high)
-    return min(bound, high + 4 * width)
-
-
-def _series(
-    law: Law, weights: Sequence[tuple[float, int]], width: float, half: float
-) -> Callable[[float], float]:
-    """Return P[|S + N| > x] on a ring of twice the half length."""
-    terms = math.ceil(9 * half / (width * math.pi))
-    angles = np.arange(1.0, terms + 1) * (math.pi / half)
-    logs = -((width * angles) ** 2) / 2
-    for weight, count in weights:
-        logs += count * _log_mean_cosine(law, weight * angles)
-    sizes = 2 * np.exp(logs) / (angles * half)
-    return lambda x: 1 - x / half - float((np.sin(angles * x) * sizes).sum())
-
-
-def _log_mean_cosine(law: Law, angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ln E cos(t Z)."""
-    if isinstance(law, DiscreteLaplace):
-        return -np.log1p((np.sin(angles / 2) / math.sinh(0.5 / float(law.scale))) ** 2)
-    variance, turn = float(law.variance), 2 * math.pi
-    if variance < 0.5:
-        sizes = {k: math.exp(-k * k / (2 * variance)) for k in range(1, 8)}
-        waves = sum(2 * size * np.cos(k * angles) for k, size in sizes.items())
-        return np.asarray(np.log((1 + waves) / (1 + 2 * sum(sizes.values()))))
-    near = np.abs(angles - turn * np.round(angles / turn))
-    turns = [turn * m for m in (-2, -1, 0, 1, 2)]  # by Poisson's formula; more are below 1e-16
-    bells = sum(np.exp(variance * (near**2 - (near + winding) ** 2) / 2) for winding in turns)
-    total = sum(math.exp(-variance * winding**2 / 2) for winding in turns)
-    return np.asarray(np.log(bells / total) - variance * near**2 / 2)
-
-
-_WRAPPED: Final = Fraction(1, 10**18)
-_LARGEST: Final = 1 << 22
+_WRAPPED: Final = Fraction(1, 10**18)  # the probability that may wrap around a ring
+_LARGEST: Final = 1 << 22  # the longest ring that is transformed; beyond, Chernoff's bound
 
 
 def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
-    """Return the smallest r such that a sum of ``count`` draws is beyond r with chance <= tail.
+    """Return the smallest r with P[|sum of ``count`` draws| > r] <= tail.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> law = DiscreteLaplace(scale=2)
@@ -207,14 +151,14 @@ def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
     """
     bound = math.floor(sum_half_width(law, spread=Fraction(count), draws=count, tail=tail))
     widest = sum_half_width(law, spread=Fraction(count), draws=count, tail=_WRAPPED)
-    if tail < 100 * _SLIP or 2 * widest + 3 > _LARGEST:
+    if tail < 100 * SLIP or 2 * widest + 3 > _LARGEST:
         return bound
     beyond = _beyond(law, count, math.ceil(widest))
-    return min(bound, int(np.argmax(beyond + _SLIP <= float(tail))))
+    return min(bound, int(np.argmax(beyond + SLIP <= float(tail))))
 
 
 def tree_half_width(law: Law, length: int, chance: Fraction) -> int:
-    """Return the smallest r such that all sums of a binary tree are within r with this chance.
+    """Return the smallest r such that all sums of a binary tree are within r with this probability.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> tree_half_width(DiscreteLaplace(scale=4), 8, Fraction(19, 20))
@@ -223,14 +167,14 @@ def tree_half_width(law: Law, length: int, chance: Fraction) -> int:
     most = depth(length)
     union = (1 - chance) / length
     bound = math.floor(sum_half_width(law, spread=Fraction(most), draws=most, tail=union))
-    if 1 - chance < 100 * _SLIP or 4 * bound + 3 > _LARGEST:
+    if 1 - chance < 100 * SLIP or 4 * bound + 3 > _LARGEST:
         return bound
-    wanted = float_up(chance) + _SLIP
+    wanted = float_up(chance) + SLIP
     return first_true(lambda r: stays_within(law, length, r) >= wanted, high=bound)
 
 
 def stays_within(law: Law, length: int, reach: int) -> float:
-    """Return the chance that all sums of a binary tree are within a reach.
+    """Return the probability that all sums of a binary tree are within a reach.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> law = DiscreteLaplace(scale=1)
@@ -251,7 +195,7 @@ class _Window:
     """Sums within a reach: what may come after one more draw."""
 
     def __init__(self, law: Law, reach: int) -> None:
-        """Transform the law of one draw, on a ring on which no two moves inside are confused."""
+        """Transform the distribution of one draw, on a ring that keeps all moves inside apart."""
         self._size = 1 << (4 * reach + 1).bit_length()
         self._inside = 2 * reach + 1
         steps = np.minimum(np.arange(self._size), self._size - np.arange(self._size))

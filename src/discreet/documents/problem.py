@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, final
 
 from discreet import errors
 from discreet.documents.document import Document, Part
-from discreet.errors import DiscreetError, NotAllowed, OverBudget, TryAgain
+from discreet.errors import DiscreetError, NotAllowed, OverBudget, TooNoisy, TryAgain
 
 _SHORTAGE: Final = ("scope", "account", "needed", "left", "ways_out")
 
@@ -62,6 +62,8 @@ class ProblemDocument(Document):
         told: dict[str, Any] = {}
         if isinstance(error, OverBudget):
             told = {"details": error.details or None, **(error.shortage or {})}
+        if isinstance(error, TooNoisy) and error.epsilon is not None:
+            told = {"ways_out": (_readable(error.epsilon),)}
         return cls(
             type=f"urn:discreet:{error.code}",
             title=re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower(),
@@ -90,6 +92,8 @@ class ProblemDocument(Document):
         sentences = {"what": self.detail, "why": why, "do": self.do}
         if kind is OverBudget and self.scope is not None:
             return OverBudget(**sentences, shortage=self.shortage())
+        if kind is TooNoisy and self.ways_out:
+            return TooNoisy(**sentences, epsilon=(self.ways_out[0].cost or {}).get("epsilon"))
         error: DiscreetError = kind(**sentences)
         return error
 
@@ -101,3 +105,13 @@ class ProblemDocument(Document):
     def written(self) -> dict[str, Any]:
         """Return plain JSON, without what is not given."""
         return self.model_dump(mode="json", exclude_none=True)
+
+
+def _readable(epsilon: str) -> WayDocument:
+    """Return the way out of an unreadable answer; the rest of the question stays as it was."""
+    return WayDocument(
+        change=f"Ask at epsilon {epsilon}",
+        cost={"epsilon": epsilon},
+        call="POST .../queries",
+        body={"epsilon": epsilon},
+    )

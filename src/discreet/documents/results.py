@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.accounting.amounts import amount_value
 from discreet.documents.document import Document, Part
-from discreet.units.unit import describe_unit
+from discreet.units import describe_unit
 
 if TYPE_CHECKING:  # all are handed in, or loaded when a table is made
     import pandas as pd
@@ -126,13 +126,20 @@ class StandingDocument(Part):
     answered: int | None = None
     fits: bool
     left: str | None = None
+    part: float | None = None
+    """The share of the budget that would be left, from 0 to 1."""
     notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, preview: BudgetPreview) -> StandingDocument:
         """Return what the ledger says of a plan."""
-        left, notes = preview.left or None, preview.notes
-        return cls(answered=preview.entry, fits=preview.fits, left=left, notes=notes)
+        return cls(
+            answered=preview.entry,
+            fits=preview.fits,
+            left=preview.left or None,
+            part=None if preview.part is None else float(preview.part),
+            notes=preview.notes,
+        )
 
 
 class CurvePoint(Part):

@@ -16,7 +16,7 @@ from discreet.explain.explanation import Section
 from discreet.explain.figures import HOUSEHOLD, Figures
 from discreet.explain.not_hidden import not_hidden
 from discreet.theorems import theorems
-from discreet.units.unit import describe_unit
+from discreet.units import describe_unit
 
 Audience = Literal["analyst", "subject", "steward", "auditor"]
 _PRIORS: Final = (Fraction(1, 100), Fraction(1, 10))

@@ -59,6 +59,6 @@ if TYPE_CHECKING:  # each is loaded when first used
     from discreet.requests.table_schema import KeyValue
     from discreet.session.programs import Program, ProgramDraw, ProgramRows
     from discreet.session.record import Record, answer_failed_error
-    from discreet.units.unit import describe_unit
+    from discreet.units import describe_unit
 
 __all__, __getattr__, __dir__ = open_door(__name__, __file__)

@@ -21,8 +21,7 @@ from discreet.errors import DiscreetError, EntropyError, WrongKind
 from discreet.ledger import Ledger, StoredAnswer
 from discreet.noise import SYSTEM
 from discreet.session.record import Record, Rehearsal, answer_failed_error
-from discreet.units import PrivacyUnit, row
-from discreet.units.unit import describe_unit
+from discreet.units import PrivacyUnit, describe_unit, row
 
 _NAME_BITS: Final = 128
 

@@ -97,8 +97,7 @@ from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Number, at_confidence, steps_at
 from discreet.mechanisms.randomized_response import inward_decay, respond, response_chances
 from discreet.noise import SYSTEM, Bernoulli, Entropy, Uniform
-from discreet.noise.bernoulli import CoinSizes, Enclosure, flip
-from discreet.noise.chance import Ratio
+from discreet.noise.bernoulli import CoinSizes, Enclosure, enclosed, flip
 from discreet.noise.entropy import word_type
 
 
@@ -687,7 +686,7 @@ def _flip(
     def chance(index: int) -> Enclosure:
         at = int(places[index])
         share = (number(index) - marks[at]) / (marks[at + 1] - marks[at])
-        return Ratio(share).enclose
+        return functools.partial(enclosed, share)
 
     return places + flip(shares, chance, entropy, CoinSizes(guard=_GUARD))
 

@@ -31,7 +31,6 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.continual.consistency import Consistency, monotone, sizes_of
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import freeze, probability, rational, whole
 from discreet.local.consistency import Consistent, project
@@ -49,6 +48,7 @@ from discreet.local.randomizer import checked_codes, local_epsilon
 from discreet.local.record import Record
 from discreet.local.share_table import ShareTable
 from discreet.local.subset import Subset
+from discreet.local.tree_estimates import Consistency, monotone, sizes_of
 from discreet.mechanisms.mechanism import Number
 from discreet.notebook import Shown
 

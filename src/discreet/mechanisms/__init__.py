@@ -3,9 +3,9 @@
 Trust: kernel.
 
 ``Laplace`` and ``Gaussian`` add integers (two-sided geometric and discrete Gaussian noise), because
-sums of floats leak.  So distances are whole: a fraction counts as the next integer, unless a grid
-says otherwise; and prices differ a little from those of the continuous laws of the literature,
-which are ``discreet.loss.Laplace`` and ``discreet.loss.GaussianDP``.
+sums of floats leak.  So distances are integers: a fraction counts as the next one, unless a grid
+says otherwise.  Prices differ a little from those of the continuous noise of the literature, which
+are ``discreet.loss.Laplace`` and ``discreet.loss.GaussianDP``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.mechanisms.additive import Gaussian, Laplace, discrete_gaussian_sigma
     from discreet.mechanisms.exponential import Exponential, ScoreChange
     from discreet.mechanisms.finite import FiniteMechanism
-    from discreet.mechanisms.mechanism import Mapped, Mechanism
+    from discreet.mechanisms.mechanism import Mechanism
     from discreet.mechanisms.optimal_selection import OptimalKeys
     from discreet.mechanisms.partition_selection import NoisyKeys, ShownKeys
     from discreet.mechanisms.randomized_response import RandomizedResponse

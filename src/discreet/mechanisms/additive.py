@@ -14,13 +14,12 @@ proportional to exp(-|k| / scale).  If one unit moves x by at most d in L1, the 
 is that of one coordinate that moves by d (key ``log-concave-moves``): the loss is tight.
 Theorem (key ``gaussian-mechanism``; Canonne, Kamath and Steinke 2020).  Let P[Z = k] be
 proportional to exp(-k**2 / (2 sigma**2)).  If one unit moves x by at most d in L2, the release
-satisfies rho-zCDP for rho = d**2 / (2 sigma**2).  The loss that is returned is tighter.  If one
-move of that length covers all others it is the exact curve of that move, as for one coordinate and
-for squared distances up to 3.  If several moves compete, or noise is too wide to list, a continuous
-Gaussian with slightly less noise covers all moves at once (key ``gaussian-smoothing``): sigma**2
-loses about 4, and rho-zCDP is kept beside it, so the smaller bound counts.  Only for sigma**2 below
-about 24 the zCDP bound stands alone. On a grid of step g both hold with distances in steps (key
-``grid-distance``).
+satisfies rho-zCDP for rho = d**2 / (2 sigma**2).  The loss that is returned is tighter.  For one
+coordinate, and for squared distances up to 3, it is the exact curve of the one move that covers all
+others.  If several moves compete, or noise is too wide to list, a continuous Gaussian with slightly
+less noise covers all moves at once (key ``gaussian-smoothing``): sigma**2 loses about 4, and
+rho-zCDP holds as well, so the smaller bound counts.  For sigma**2 below about 24 only the zCDP
+bound remains.  On a grid of step g both hold with distances in steps (key ``grid-distance``).
 
 Definition.  A move is the difference of two inputs, as the tuple of its entries other than zero, in
 size; signs and places do not matter, since the noise is symmetric and the same everywhere.
@@ -41,10 +40,9 @@ enclosed until both ends have one quantile, so r is exact.  On a grid r cells be
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Self, final
@@ -53,13 +51,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet.loss  # for least_scale, which few need
-from discreet import noise  # its Gaussian law is loaded when first used
+from discreet import noise  # its Gaussian is loaded when first used
 from discreet.arrays import INT64_MAX, INT64_MIN, array_of, int64_range, listed, saturating_add
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import Interval, decimal, freeze, instance, whole
-from discreet.loss import Composition, PrivacyLoss, Profile, Pure, ZeroConcentrated
+from discreet.loss import PrivacyLoss, Profile, Pure, ZeroConcentrated
 from discreet.loss.gaussian import DiscreteGaussianPair, SmoothedGaussianPair
-from discreet.loss.pair import Pair
 from discreet.loss.parameters import checked_count, checked_delta
 from discreet.loss.pure_pairs import DiscreteLaplacePair
 from discreet.mechanisms.mechanism import (
@@ -74,69 +71,8 @@ from discreet.mechanisms.mechanism import (
 from discreet.noise import SYSTEM, DiscreteLaplace, DyadicGrid, Entropy
 from discreet.noise.laplace import TwoSidedLaw
 
-Move = tuple[int, ...]
-
-MOST_SQUARED = 20
-"""Squared distances up to which all moves are listed."""
-
-
-@functools.lru_cache(maxsize=256)
-def worst_moves(*, squared: int, coordinates: int) -> tuple[Move, ...]:
-    """Return the costliest moves of at most this squared length and at most this many coordinates.
-
-    >>> worst_moves(squared=2, coordinates=5)
-    ((1, 1),)
-    >>> worst_moves(squared=4, coordinates=9)
-    ((1, 1, 1, 1), (2,))
-    """
-    room = whole(squared, name="squared", low=1, high=MOST_SQUARED)
-    places = whole(coordinates, name="coordinates", low=1)
-    moves = sorted(_moves(room, places, math.isqrt(room)))
-    return tuple(
-        move for move in moves if not any(_covers(other, move) for other in moves if other != move)
-    )
-
-
-def _moves(room: int, places: int, largest: int) -> Iterable[Move]:
-    """List the moves with entries in falling order."""
-    for first in range(1, min(largest, math.isqrt(room)) + 1):
-        yield (first,)
-        if places > 1:
-            for rest in _moves(room - first * first, places - 1, first):
-                yield (first, *rest)
-
-
-def _covers(large: Move, small: Move) -> bool:
-    """Decide whether the entries of one move, added up in groups, fit into those of another.
-
-    Entries are in falling order, so once they are ones, all that counts is how much room is left.
-    """
-    if sum(small) > sum(large):
-        return False
-    if not small or small[0] == 1:
-        return True
-    first, rest = small[0], small[1:]
-    for size in set(large):  # equal entries are as good as each other
-        if size >= first:
-            place = large.index(size)
-            if _covers((*large[:place], size - first, *large[place + 1 :]), rest):
-                return True
-    return False
-
-
-_MOST_CORNERS: Final = 1 << 14
-_TRIES: Final = 1 << 12
-
-
-def loss_of_move(move: Iterable[Pair]) -> Profile:
-    """Return the loss of a move, a product of symmetric pairs.
-
-    >>> pair = laplace_pair(Fraction(2), 1)
-    >>> loss_of_move([pair]).epsilon(delta=0), loss_of_move([pair, pair]).epsilon(delta=0)
-    (0.5, 1.0)
-    """
-    both = (Composition(tuple((pair, 1) for pair in move)),)
-    return Profile(remove=both, add=both)
+_MOST_CORNERS: Final = 1 << 14  # delta grows by less than 2**-29 (d/s)**2 (laplace-coarsening)
+_TRIES: Final = 1 << 12  # divisors of the distance that are tried
 
 
 def laplace_pair(scale: Fraction, distance: int) -> DiscreteLaplacePair:
@@ -167,7 +103,7 @@ class AdditiveNoise(Mechanism[Numbers, Any]):
     grid: DyadicGrid | None
 
     norm: ClassVar[int]
-    """In which norm distances are measured that it hides: L1, priced in epsilon, or L2, in rho."""
+    """The norm of its distances: 1, priced in epsilon, or 2, priced in rho."""
 
     @property
     @abstractmethod
@@ -312,10 +248,10 @@ class Laplace(AdditiveNoise):
         steps = self._steps(at_distance(distance), coordinates)
         if steps == 0:
             return Pure(epsilon=0)
-        return loss_of_move([laplace_pair(self._scale_in_steps, steps)])
+        return Profile.of_symmetric(laplace_pair(self._scale_in_steps, steps))
 
     def _steps(self, distance: Fraction, coordinates: int) -> int:
-        """Return the distance on the integers: a fraction counts as the next whole number."""
+        """Return the distance on the integers: a fraction counts as the next integer."""
         places = whole(coordinates, name="coordinates", low=1)
         if self.grid is None or distance == 0:
             return steps_at(distance)
@@ -373,7 +309,7 @@ class Gaussian(AdditiveNoise):
             square = decimal(variance, name="variance")
         else:
             width = decimal(sigma, name="sigma")
-            square = width * abs(width)  # keeps the sign, for the law below to refuse
+            square = width * abs(width)  # keeps the sign, to be refused below
         if grid is not None:
             instance(grid, DyadicGrid, name="grid")
         freeze(self, variance=square, grid=grid)
@@ -390,20 +326,17 @@ class Gaussian(AdditiveNoise):
         if squared == 0:
             return Pure(epsilon=0)
         variance = self._variance_in_steps
-        moves: tuple[Move, ...] = ()
-        if places == 1:
-            moves = ((math.isqrt(squared),),)
-        elif squared <= MOST_SQUARED:
-            moves = worst_moves(squared=squared, coordinates=places)
-        if len(moves) == 1:
-            exact = [DiscreteGaussianPair(variance=variance, distance=d) for d in moves[0]]
-            if exact[0].is_enumerable:
-                return loss_of_move(exact)
+        if places == 1 or squared <= 3:  # one integer, or integers that move by one each
+            distance, moved = (math.isqrt(squared), 1) if places == 1 else (1, min(squared, places))
+            exact = DiscreteGaussianPair(variance=variance, distance=distance)
+            if exact.is_enumerable:
+                once = Profile.of_symmetric(exact)
+                return once if moved == 1 else once.power(moved)
         smooth = SmoothedGaussianPair.of(variance=variance, squared=squared, coordinates=places)
         return (
             ZeroConcentrated(rho=squared / (2 * variance))
             if smooth is None
-            else loss_of_move([smooth])
+            else Profile.of_symmetric(smooth)
         )
 
     def concentrated(self, *, distance: Number = 1, coordinates: int = 1) -> ZeroConcentrated:
@@ -415,7 +348,7 @@ class Gaussian(AdditiveNoise):
     def _squared(self, distance: Fraction, places: int) -> int:
         """Return the squared distance on the integers: of what moves at all, at least 1.
 
-        One integer moves by whole numbers, and a fraction counts as the next.
+        One integer moves by an integer; a fraction counts as the next.
         """
         if distance == 0:
             return 0

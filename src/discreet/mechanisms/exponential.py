@@ -153,7 +153,7 @@ class Exponential(SelectionMechanism[int]):
         return exponential_weights(scores=scores, rate=1 / self.scale, entropy=entropy)
 
     def reference_pmf(self, value: Scores) -> ReferenceLaw:
-        """Return the chance of each candidate."""
+        """Return the probability of each candidate."""
         scores = exact_scores(value, candidates=self.candidates)
         best = max(scores)
         scaled = [exp_interval((best - score) / self.scale) for score in scores]

@@ -8,14 +8,13 @@ model. For two rows p and q, with 0/0 = 0:
 
     max_ratio(p, q)            max over o of p[o] / q[o]; infinite if p has an output that q lacks
     hockey_stick(p, q, a)      sum over o of max(p[o] - a q[o], 0), the largest p(S) - a q(S)
-    renyi(p, q, order)         log(sum over o of p[o]^order q[o]^(1-order)) / (order - 1)
 
 Theorem (key ``finite-mechanism``; Dwork and Roth 2014, definition 2.4; Barthe and Olmedo 2013).
 The mechanism is (epsilon, delta)-DP if and only if hockey_stick(P[i], P[j], e^epsilon) <= delta for
 each ordered pair of neighbors, and epsilon-DP if and only if max_ratio <= e^epsilon.  At distance k
 the pairs are those joined by a path of at most k edges.
 Theorem (key ``matrix-algebra``).  Processing the outputs, at random or not, is multiplication from
-the right; running two mechanisms on one input is the row-wise Kronecker product.
+the right.
 Theorem (key ``finite-dominance``).  A pair (p, q) dominates (p', q') if its hockey stick is at
 least as large at every factor a >= 0.  The hockey stick is linear between the ratios p[o]/q[o],
 equals one at a = 0, and is constant beyond the largest ratio.  So one pair dominates another if and
@@ -24,14 +23,11 @@ only if it does so at the finitely many ratios of both.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, final
-
-import numpy as np
+from typing import Any, final
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange, WrongKind
@@ -43,8 +39,6 @@ from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, factor, steps_at
 from discreet.noise import SYSTEM, Categorical, Entropy
 from discreet.units import NeighborGraph
-
-_SMALL_ORDER: Final = 16
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
@@ -71,7 +65,7 @@ def stochastic(rows: Iterable[Iterable[object]], *, name: str = "matrix") -> Mat
 
 
 def max_ratio(p: Sequence[Fraction], q: Sequence[Fraction]) -> Fraction | float:
-    """Return the largest ratio of two laws: a rational, or infinity."""
+    """Return the largest ratio of two distributions: a rational, or infinity."""
     largest = Fraction(0)
     for one, other in zip(p, q, strict=True):
         if one and not other:
@@ -87,24 +81,6 @@ def hockey_stick(p: Sequence[Fraction], q: Sequence[Fraction], factor: Fraction)
     return sum((gap for gap in excess if gap > 0), Fraction(0))
 
 
-def renyi(p: Sequence[Fraction], q: Sequence[Fraction], order: Fraction) -> float:
-    """Return the Rényi divergence of an order from 1 on, rounded up; at 1, Kullback and Leibler."""
-    both = [(one, other) for one, other in zip(p, q, strict=True) if one]
-    if any(not other for _, other in both):
-        return math.inf
-    if order == 1:
-        mean = sum((one * log(one / other).high for one, other in both), Fraction(0))
-        return float_up(max(Fraction(0), mean))
-    if order.denominator == 1 and order <= _SMALL_ORDER:
-        power = order.numerator
-        total = sum((one**power / other ** (power - 1) for one, other in both), Fraction(0))
-        return float_up(max(Fraction(0), log(total).high) / (order - 1))
-    exponents = [log(other).high + order * log(one / other).high for one, other in both]
-    top = max(exponents)  # taken out, so that nothing overflows
-    total = sum((exp(exponent - top).high for exponent in exponents), Fraction(0))
-    return float_up(max(Fraction(0), top + log(total).high) / (order - 1))
-
-
 def multiply(left: Matrix, right: Matrix) -> Matrix:
     """Return the matrix product: ``right`` processes the outputs of ``left``."""
     columns = list(zip(*right, strict=True))
@@ -117,21 +93,8 @@ def multiply(left: Matrix, right: Matrix) -> Matrix:
     )
 
 
-def pair_up(left: Matrix, right: Matrix) -> Matrix:
-    """Return both mechanisms on the same input: row by row the Kronecker product.
-
-    >>> half = stochastic([["1/2", "1/2"]])
-    >>> pair_up(half, half)
-    ((Fraction(1, 4), Fraction(1, 4), Fraction(1, 4), Fraction(1, 4)),)
-    """
-    return tuple(
-        tuple(a * b for a in first for b in second)
-        for first, second in zip(left, right, strict=True)
-    )
-
-
 def dominates(large: tuple[Row, Row], small: tuple[Row, Row]) -> bool:
-    """Say whether one pair of laws has the larger hockey stick at every factor, exactly.
+    """Say whether one pair of distributions has the larger hockey stick at every factor, exactly.
 
     >>> p, q = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
     >>> dominates((p, q), (p, p)), dominates((p, p), (p, q))
@@ -174,36 +137,6 @@ def extreme_pairs(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
     return kept
 
 
-Cost = Callable[[Any, Any], object]
-"""A function of the truth and the answer, with numbers or truth values as results."""
-
-
-def cost_table(cost: Cost, inputs: Sequence[Hashable], outputs: Sequence[Hashable]) -> Matrix:
-    """Return the cost of each output on each input, exactly.
-
-    >>> cost_table(lambda truth, answer: abs(truth - answer), (0, 1), (0, 1))
-    ((Fraction(0, 1), Fraction(1, 1)), (Fraction(1, 1), Fraction(0, 1)))
-    """
-    if not callable(cost):
-        raise WrongKind("cost must be a function of two arguments, the truth and the answer.")
-    return tuple(tuple(_number(cost(x, y)) for y in outputs) for x in inputs)
-
-
-def expectation(law: Iterable[Fraction], values: Iterable[Fraction]) -> Fraction:
-    """Return the mean of values under a law.
-
-    >>> expectation([Fraction(1, 2), Fraction(1, 2)], [Fraction(0), Fraction(3)])
-    Fraction(3, 2)
-    """
-    return sum((p * v for p, v in zip(law, values, strict=True)), Fraction(0))
-
-
-def _number(value: object) -> Fraction:
-    if isinstance(value, bool | np.bool_):
-        return Fraction(int(value))
-    return decimal(value, name="each cost")
-
-
 @final
 class _Samplers:
     """The samplers of all rows, built together at the first draw: time tells nothing of a row."""
@@ -223,7 +156,7 @@ class _Samplers:
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class FiniteMechanism(Mechanism[Hashable, Any]):
-    """A mechanism given by the exact law of its output on each of its inputs.
+    """A mechanism given by the exact distribution of its output on each of its inputs.
 
     >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
     >>> coin.odds_ratio(), coin.epsilon()  # 3, and ln 3 rounded up
@@ -248,7 +181,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         inputs: Iterable[Hashable] | None = None,
         outputs: Iterable[Hashable] | None = None,
     ) -> None:
-        """Take the laws, which inputs are neighbors, and what inputs and outputs are called."""
+        """Take the distributions, the graph of neighbors, and names of inputs and outputs."""
         rows = stochastic(matrix)
         size = len(rows)
         neighbors = NeighborGraph.complete(size) if graph is None else graph
@@ -264,7 +197,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         )
 
     def odds_ratio(self, *, distance: Number = 1) -> Fraction | float:
-        """Return the largest ratio of chances between neighbors: a rational, or infinity."""
+        """Return the largest ratio of probabilities between neighbors: a rational, or infinity."""
         return max((max_ratio(p, q) for p, q in self._pairs(distance)), default=Fraction(1))
 
     def epsilon(self, *, distance: Number = 1) -> float:
@@ -286,13 +219,6 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         growth = exp(exponent)
         return Interval(delta_at(growth.high), delta_at(growth.low))
 
-    def renyi(self, *, order: Number, distance: Number = 1) -> float:
-        """Return the largest Renyi divergence of an order from 1 on, rounded up."""
-        alpha = decimal(order, name="order")
-        if alpha < 1:
-            raise OutOfRange("order is below 1; give an order of at least 1.")
-        return max((renyi(p, q, alpha) for p, q in self._pairs(distance)), default=0.0)
-
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between inputs at this distance in the graph; it is tight."""
         pairs = extreme_pairs(self._pairs(distance))
@@ -308,38 +234,14 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
             for i, row in enumerate(self.matrix)
         )
 
-    def expected(self, cost: Cost) -> tuple[Fraction, ...]:
-        """Return the expected cost(input, output) on each input, exactly.
-
-        >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
-        >>> coin.expected(lambda truth, answer: abs(truth - answer))
-        (Fraction(1, 4), Fraction(1, 4))
-        """
-        table = cost_table(cost, self.inputs, self.outputs)
-        return tuple(expectation(p, c) for p, c in zip(self.matrix, table, strict=True))
-
     def run(self, value: Hashable, *, entropy: Entropy = SYSTEM) -> Any:
         """Return one output for an input."""
         return self.outputs[self._samplers.draw(self._index(value), entropy)]
 
     def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
-        """Return the chance of every output, exactly."""
+        """Return the probability of every output, exactly."""
         row = self.matrix[self._index(value)]
         return {y: Interval(p, p) for y, p in zip(self.outputs, row, strict=True)}
-
-    def relabel(self, function: Callable[[Any], Hashable]) -> FiniteMechanism:
-        """Return the mechanism that applies a function to its output: post-processing.
-
-        >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
-        >>> coin.relabel(lambda answer: "same").epsilon()
-        0.0
-        """
-        if not callable(function):
-            raise WrongKind("function must be a function of one argument, the output.")
-        images = [function(y) for y in self.outputs]
-        names = tuple(name for index, name in enumerate(images) if name not in images[:index])
-        kernel = [[int(image == name) for name in names] for image in images]
-        return self.then(kernel, outputs=names)
 
     def then(
         self, kernel: Iterable[Iterable[object]], *, outputs: Iterable[Hashable] | None = None
@@ -353,23 +255,6 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
             graph=self.graph,
             inputs=self.inputs,
             outputs=outputs,
-        )
-
-    def compose(self, other: FiniteMechanism) -> FiniteMechanism:
-        """Return the mechanism that runs both on the same input, with pairs as outputs.
-
-        >>> coin = FiniteMechanism(matrix=[["0.75", "0.25"], ["0.25", "0.75"]])
-        >>> coin.compose(coin).odds_ratio()
-        Fraction(9, 1)
-        """
-        same = isinstance(other, FiniteMechanism) and other.inputs == self.inputs
-        if not same or other.graph != self.graph:
-            raise WrongKind("give two finite mechanisms with the same inputs and the same graph.")
-        return FiniteMechanism(
-            matrix=pair_up(self.matrix, other.matrix),
-            graph=self.graph,
-            inputs=self.inputs,
-            outputs=tuple(itertools.product(self.outputs, other.outputs)),
         )
 
     def _pairs(self, distance: Number) -> Iterator[tuple[Row, Row]]:
@@ -406,10 +291,10 @@ def _names(names: Iterable[Hashable] | None, count: int, what: str) -> tuple[Has
 
 
 def _quantile(gaps: list[int | Fraction], row: Row, chance: Fraction) -> int | Fraction:
-    """Return the smallest gap r such that gaps up to r have at least this chance."""
+    """Return the smallest gap r such that gaps up to r have at least this probability."""
     reached = Fraction(0)
     for gap, p in sorted(zip(gaps, row, strict=True)):
         reached += p
         if reached >= chance:
             return gap
-    raise AssertionError  # rows sum to one, and the chance is below one
+    raise AssertionError  # rows sum to one, and the probability is below one

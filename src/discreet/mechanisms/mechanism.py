@@ -11,10 +11,6 @@ Definition.  A mechanism is a frozen value that knows nothing about data.
     inputs.
 Arguments are read, and refused, before any bit is drawn.
 
-Theorem (key ``post-processing``; Dwork and Roth 2014, proposition 2.1).  If y has the distribution
-of a mechanism's answer, then f(y) loses no more privacy than y, for every function f that sees
-nothing else of the data.  ``map`` builds that mechanism.
-
 Quantiles are decided on enclosures of growing precision.  The probabilities are transcendental
 unless the noise is constant, and the limits are rational or algebraic, so the two are never equal
 and every search ends.
@@ -25,17 +21,16 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, NoReturn, TypeVar, final
+from typing import Any, Generic, TypeVar
 
 from discreet.certified import exp_neg, log
-from discreet.errors import EntropyBusy, EntropyCopied, EntropyForked, OutOfRange, WrongKind
-from discreet.exact import ExactNumber, Interval, decimal, freeze
+from discreet.errors import OutOfRange
+from discreet.exact import ExactNumber, Interval, decimal
 from discreet.loss import PrivacyLoss
 from discreet.noise import SYSTEM, Distribution, Entropy
-from discreet.noise.entropy import process_stamp
+from discreet.noise.entropy import OneCopy
 from discreet.notebook import Shown
 
 Number = ExactNumber | float
@@ -86,7 +81,6 @@ def at_confidence(value: object) -> Fraction:
 
 Value = TypeVar("Value")
 Answer = TypeVar("Answer")
-Image = TypeVar("Image")
 
 ReferenceLaw = Mapping[Any, Interval] | Callable[[Any], Interval]
 """Probabilities of outcomes: a table if there are finitely many, otherwise a function."""
@@ -112,76 +106,6 @@ class Mechanism(Shown, ABC, Generic[Value, Answer]):
     @abstractmethod
     def reference_pmf(self, value: Value) -> ReferenceLaw:
         """Return the distribution of ``run(value)``."""
-
-    def map(
-        self, function: Callable[[Answer], Image], *, stretch: ExactNumber | None = None
-    ) -> Mapped[Value, Image]:
-        """Return the mechanism that applies a function to every answer, at the same loss.
-
-        ``stretch`` is how much the function can lengthen a distance, where that is known; it gives
-        the error of the result.
-        """
-        return Mapped(self, function, stretch=stretch)
-
-
-@final
-@dataclass(frozen=True, slots=True, init=False)
-class Mapped(Mechanism[Value, Image]):
-    """A mechanism followed by a function of its answer (key ``post-processing``).
-
-    >>> from discreet.mechanisms import Laplace
-    >>> halved = Laplace(scale=2).map(lambda answer: answer / 2, stretch="1/2")
-    >>> halved.loss(distance=1) == Laplace(scale=2).loss(distance=1)
-    True
-    >>> halved.error(confidence=0.95)
-    Fraction(3, 1)
-    """
-
-    mechanism: Mechanism[Value, Any]
-    function: Callable[[Any], Image]
-    stretch: Fraction | None
-
-    def __init__(
-        self,
-        mechanism: Mechanism[Value, Any],
-        function: Callable[[Any], Image],
-        *,
-        stretch: ExactNumber | None = None,
-    ) -> None:
-        """Take a mechanism, a function of its answers, and how much the function stretches."""
-        if not isinstance(mechanism, Mechanism):
-            raise WrongKind("mechanism must be a mechanism, such as Laplace(scale=2).")
-        if not callable(function):
-            raise WrongKind("function must be a function of one argument, the answer.")
-        known = None if stretch is None else factor(stretch, name="stretch")
-        freeze(self, mechanism=mechanism, function=function, stretch=known)
-
-    def loss(self, *, distance: Number = 1) -> PrivacyLoss:
-        """Return the loss of the mechanism that is mapped."""
-        return self.mechanism.loss(distance=distance)
-
-    def error(self, *, confidence: Number) -> int | Fraction:
-        """Return the error of the mechanism that is mapped, stretched."""
-        before = self.mechanism.error(confidence=confidence)
-        if self.stretch is None:
-            raise WrongKind("the error is unknown without a stretch: map(function, stretch=1).")
-        return self.stretch * before
-
-    def run(self, value: Value, *, entropy: Entropy = SYSTEM) -> Image:
-        """Return the function of one answer."""
-        return self.function(self.mechanism.run(value, entropy=entropy))
-
-    def reference_pmf(self, value: Value) -> ReferenceLaw:
-        """Add up the probabilities of all outcomes with one image, if there are finitely many."""
-        law = self.mechanism.reference_pmf(value)
-        if not isinstance(law, Mapping):
-            raise WrongKind("the mapped distribution has infinitely many outcomes.")
-        chances: dict[Hashable, Interval] = {}
-        for outcome, chance in law.items():
-            image: Any = self.function(outcome)
-            before = chances.get(image, Interval(Fraction(0), Fraction(0)))
-            chances[image] = Interval(before.low + chance.low, before.high + chance.high)
-        return chances
 
 
 BITS = 64
@@ -278,61 +202,27 @@ def enclosed_power(low: int, high: int, exponent: int, scale: int) -> tuple[int,
     return power_low, power_high
 
 
-Reason = dict[str, str]
+class GuardedRun(OneCopy, ABC):
+    """A run that cannot be copied, stored or forked, and gives one answer at a time.
 
-
-class GuardedRun(ABC):
-    """A run that cannot be copied, stored, continued in a forked process, altered or entered twice.
-
-    It holds noise that was drawn and paid for once, and two continuations would use it twice; one
-    answer is given at a time, also among threads and signal handlers.
+    It holds noise that was drawn and paid for once, and two continuations would use it twice.
     """
 
-    __slots__ = ("_busy", "_entropy", "_lock", "_stamp")
-
-    _busy: bool
-    _entropy: Entropy
-    _lock: threading.RLock
-    _stamp: int
-
-    _FORKED: ClassVar[Reason]
-    _COPIED: ClassVar[Reason]
-    _BUSY: ClassVar[Reason]
-    _ALTERED: ClassVar[Reason]
-    """Why a run refuses, and what to do: ``what``, ``why`` and ``do`` of an error."""
+    __slots__ = ("_entropy", "_lock")
 
     def __init__(self, entropy: Entropy) -> None:
         """Bind the run to this process."""
-        freeze(self, _entropy=entropy, _stamp=process_stamp(), _lock=threading.RLock(), _busy=False)
+        super().__init__()
+        self._entropy = entropy
+        self._lock = threading.Lock()
 
     @abstractmethod
     def _check_open(self) -> None:
         """Refuse where no further answer was paid for."""
 
-    def _check_process(self) -> None:
-        if self._stamp != process_stamp():
-            raise EntropyForked(**self._FORKED)
-
     def _alone(self, answer: Callable[[int], Answer], number: int) -> Answer:
-        """Answer while no other thread does; a signal handler of this thread is refused."""
+        """Answer while no other thread does."""
+        self._check_process()
         with self._lock:
-            if self._busy:
-                raise EntropyBusy(**self._BUSY)
             self._check_open()
-            freeze(self, _busy=True)
-            try:
-                return answer(number)
-            finally:
-                freeze(self, _busy=False)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuse to alter a run."""
-        raise WrongKind(**self._ALTERED | {"what": f"{name} of {self._ALTERED['what']}"})
-
-    def __delattr__(self, name: str) -> NoReturn:
-        """Refuse to alter a run."""
-        self.__setattr__(name, None)
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        """Refuse to be copied or stored."""
-        raise EntropyCopied(**self._COPIED)
+            return answer(number)

@@ -48,20 +48,20 @@ from discreet.mechanisms.partition_selection import (
     read_selection,
     worst_move,
 )
-from discreet.noise import SYSTEM, Entropy, Ratio
-from discreet.noise.bernoulli import SIZES, Enclosure, flip
+from discreet.noise import SYSTEM, Entropy
+from discreet.noise.bernoulli import SIZES, Enclosure, enclosed, flip
 from discreet.noise.entropy import checked_entropy
 from discreet.units import Relation
 
-_MOST: Final = 1 << 20
-_STEEP: Final = 30.0
-_TINY: Final = 1e-300
+_MOST_UNITS: Final = 1 << 20  # probabilities are listed up to this many units
+_STEEP: Final = 30.0  # beyond, tanh(epsilon / 2) is 1 as a float
+_TINY: Final = 1e-300  # a smaller delta would underflow in the estimate
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
-    """The chances of 0, 1, 2, ... units in steps of 2**-bits; from the last on, every one is 1.
+    """The probabilities of 0, 1, 2, ... units in steps of 2**-bits; all are 1 from the last on.
 
     >>> few = optimal_chances(Fraction(1), Fraction(1, 8))
     >>> [round(float(few.at(n)), 4) for n in range(6)]
@@ -74,17 +74,17 @@ class Chances:
 
     @property
     def last(self) -> int:
-        """From how many units on a group is shown for sure."""
+        """The number of units from which on a group is always shown."""
         return len(self.parts) - 1
 
     def at(self, units: int) -> Fraction:
-        """Return the chance of a number of units, exactly."""
+        """Return the probability of a number of units, exactly."""
         return Fraction(self.parts[min(max(units, 0), self.last)], 1 << self.bits)
 
 
 @functools.lru_cache(maxsize=8)
 def optimal_chances(epsilon: Fraction, delta: Fraction) -> Chances:
-    """Follow the recursion until a group is shown for sure."""
+    """Follow the recursion until a group is always shown."""
     bits = 64 + (delta.denominator // delta.numerator).bit_length()
     one = 1 << bits
     step = (delta.numerator << bits) // delta.denominator
@@ -100,29 +100,30 @@ def optimal_chances(epsilon: Fraction, delta: Fraction) -> Chances:
 
 
 def halfway(epsilon: Fraction, delta: Fraction) -> float:
-    """Estimate from how many units on a group is shown more often than not.
+    """Estimate the number of units from which on a group is shown more often than not.
 
     >>> round(halfway(Fraction(1), Fraction(1, 10**6)), 2)
     13.04
     """
     loss, chance = min(float(epsilon), _STEEP), max(float(delta), _TINY)
-    rise = math.tanh(loss / 2) * (1 - chance)  # the chance starts as delta (e**(n eps) - 1) / ...
+    rise = math.tanh(loss / 2) * (1 - chance)
     return math.log1p(rise / chance) / loss if rise else 1 / (2 * chance)
 
 
 def checked_length(epsilon: Fraction, delta: Fraction) -> None:
-    """Refuse an epsilon and a delta so small that hardly any group would ever be shown.
+    """Refuse an epsilon and a delta so small that groups would almost never be shown.
 
     >>> checked_length(Fraction(1, 100), Fraction(1, 10**9))
     """
-    if halfway(epsilon, delta) > _MOST / 2:
+    if halfway(epsilon, delta) > _MOST_UNITS / 2:
         raise OutOfRange(
-            f"epsilon and delta are too small to surely show even a group of {_MOST} units; give "
-            "the keys more of the budget, each unit fewer groups, or list the keys."
+            "epsilon and delta are too small to surely show even a group of "
+            f"{_MOST_UNITS} units; give the keys more of the budget, each unit fewer groups, or "
+            "list the keys."
         )
 
 
-_CHUNK: Final = 1 << 19
+_CHUNK: Final = 1 << 19  # groups at a time, to bound memory
 _BITS: Final = 128
 _MARGIN: Final = 1 - Fraction(1, 1 << 30)  # sums of shares stay below delta in floats too
 
@@ -215,14 +216,14 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         return self.smallest(at_confidence(confidence)) - 1
 
     def kept(self, units: int) -> Interval:
-        """Return the exact chance that a group of this many units is shown."""
+        """Return the exact probability that a group of this many units is shown."""
         chance = optimal_chances(self.epsilon, self.delta).at(
             whole(units, name="units", low=0) - self.fewest + 1
         )
         return Interval(chance, chance)
 
     def smallest(self, chance: Number) -> int:
-        """Return how many units a group needs to be shown with at least this chance, exactly."""
+        """Return the fewest units with which a group is shown with this probability, exactly."""
         wanted = probability(decimal(chance, name="chance"), name="chance")
         known = optimal_chances(self.epsilon, self.delta)
         steps = math.ceil(wanted * (1 << known.bits))
@@ -241,7 +242,7 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         return shown
 
     def reference_pmf(self, value: Counts) -> ReferenceLaw:
-        """Return the chance of each tuple of answers, for few groups."""
+        """Return the probability of each tuple of answers, for few groups."""
         chances = [self.kept(max(units, 0)).low for units in read_counts(value).tolist()]
         law: dict[tuple[bool, ...], Interval] = {}
         for answer in itertools.product((False, True), repeat=len(chances)):
@@ -255,6 +256,6 @@ def _flipped(units: NDArray[np.int64], known: Chances, entropy: Entropy) -> NDAr
     """Flip one coin for each group."""
 
     def chance(index: int) -> Enclosure:
-        return Ratio(known.at(int(units[index]))).enclose
+        return functools.partial(enclosed, known.at(int(units[index])))
 
     return flip(known.estimates[units], chance, entropy, SIZES)

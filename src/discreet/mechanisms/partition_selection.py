@@ -55,7 +55,7 @@ from __future__ import annotations
 import functools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Generic, Self, final
@@ -80,7 +80,7 @@ from discreet.mechanisms.mechanism import (
     two_sided_quantile,
 )
 from discreet.noise import SYSTEM, Distribution, Entropy
-from discreet.noise.chance import log_of
+from discreet.noise.decay import log_of
 from discreet.noise.laplace import TwoSidedLaw
 from discreet.noise.tablefree import SIZES, FreeSizes, rare_heads
 from discreet.units import Relation
@@ -89,7 +89,7 @@ Counts = Sequence[int] | NDArray[np.integer[Any]]
 """How many units each group holds."""
 
 _MOST_GROUPS: Final = 10**9
-_MOST_UNITS: Final = 1 << 62
+_MOST_UNITS: Final = 1 << 62  # counts are integers of 64 bits
 
 
 class PartitionSelectionMechanism(Mechanism[Counts, Answer], Generic[Answer]):
@@ -107,19 +107,11 @@ class PartitionSelectionMechanism(Mechanism[Counts, Answer], Generic[Answer]):
 
     @abstractmethod
     def kept(self, units: int) -> Interval:
-        """Enclose the chance that a group of this many units is shown."""
+        """Enclose the probability that a group of this many units is shown."""
 
     @abstractmethod
     def smallest(self, chance: Number) -> int:
-        """Return how many units a group needs to be shown with at least this chance, exactly."""
-
-    def expected(self, sizes: Mapping[int, int]) -> Interval:
-        """Enclose how many groups are shown on average, given how many there are of each size."""
-        low = high = Fraction(0)
-        for units, count in sizes.items():
-            times, chance = whole(count, name="count", low=0), self.kept(units)
-            low, high = low + times * chance.low, high + times * chance.high
-        return Interval(low, high)
+        """Return the fewest units with which a group is shown with this probability, exactly."""
 
 
 def read_selection(*, groups: object, relation: object, fewest: object) -> dict[str, object]:
@@ -136,7 +128,7 @@ def read_selection(*, groups: object, relation: object, fewest: object) -> dict[
 
 
 def read_delta(value: object) -> Fraction:
-    """Read the chance that a unit alone in a group may be seen: strictly between zero and one.
+    """Read the probability that a unit alone in a group may be seen: strictly between zero and one.
 
     >>> read_delta("1e-6")
     Fraction(1, 1000000)
@@ -176,9 +168,9 @@ def read_counts(value: object) -> NDArray[np.int64]:
     return counts
 
 
-_SPARE: Final = 128
-_SURE: Final = 1 - 2.0**-50
-_FAINT: Final = 1e-300
+_SPARE: Final = 128  # bits of precision below the first digit of a probability
+_SURE: Final = 1 - 2.0**-50  # keeps log1p of its negative finite
+_FAINT: Final = 1e-300  # keeps the estimate of a quantile finite
 
 
 def leak_probability(
@@ -204,12 +196,12 @@ def leak_probability(
 
 @functools.lru_cache(maxsize=1024)
 def _from(law: TwoSidedLaw, least: int) -> Fraction:
-    """Bound the chance of at least this much noise."""
+    """Bound the probability of at least this much noise."""
     return law.survival_bounds(least - 1).high
 
 
 def estimated_distance(law: TwoSidedLaw, *, chance: Fraction, groups: int, most: int = 1) -> int:
-    """Estimate the least distance at which no more than a chance leaks, by continuous formulas.
+    """Estimate the least distance at which at most ``chance`` leaks, by continuous formulas.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> estimated_distance(DiscreteLaplace(scale=1), chance=Fraction(1, 10**6), groups=1)
@@ -268,7 +260,7 @@ def shown_confidence_intervals(
 @final
 @dataclass(frozen=True, slots=True)
 class ThresholdedLaw:
-    """The law of what is shown, and the chance on either side that is left out."""
+    """The distribution of what is shown, and the probability on either side that is left out."""
 
     law: TwoSidedLaw
     threshold: int
@@ -289,11 +281,11 @@ class ThresholdedLaw:
         return self._too_few(count - reach - 1, count) and not self._too_many(count + reach, count)
 
     def _too_few(self, units: int, count: int) -> bool:
-        """Say whether so few units hardly ever give such a count, or a larger one."""
+        """Return True if this few units rarely give such a count, or a larger one."""
         return self._rarely(count - units, units, self.tail)
 
     def _too_many(self, units: int, count: int) -> bool:
-        """Say whether this many units hardly ever give such a count, or a smaller one."""
+        """Return True if this many units rarely give such a count, or a smaller one."""
         return not self._rarely(count + 1 - units, units, 1 - self.tail)
 
     def _rarely(self, least: int, units: int, share: Fraction) -> bool:
@@ -314,7 +306,7 @@ def _log_tail(law: TwoSidedLaw, least: int, bits: int) -> Interval:
     return law.log_survival_bounds(least - 1, bits)
 
 
-_MOST: Final = 1 << 62  # numbers of groups are integers of 64 bits
+_MOST_EMPTY: Final = 1 << 62  # numbers of groups are integers of 64 bits
 _BITS: Final = 64
 
 
@@ -347,11 +339,11 @@ class EmptyGroups:
     def __init__(self, *, noise: Laplace | Gaussian, threshold: int, groups: int) -> None:
         """Take the noise of every group, what it has to reach, and how many groups there are."""
         least = whole(threshold, name="threshold", low=1, high=INT64_MAX)
-        count = whole(groups, name="groups", low=1, high=_MOST)
+        count = whole(groups, name="groups", low=1, high=_MOST_EMPTY)
         freeze(self, noise=checked_integer_noise(noise), threshold=least, groups=count)
 
     def chance(self, bits: int = _BITS) -> Interval:
-        """Enclose the chance that one empty group is shown."""
+        """Enclose the probability that one empty group is shown."""
         return self._law().survival_bounds(self.threshold - 1, bits)
 
     def expected(self) -> Interval:
@@ -466,7 +458,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         return replace(start, threshold=start.fewest + distance)
 
     def leak(self, *, steps: int = 1) -> Fraction:
-        """Bound the chance that this many units show in groups that hardly count without them."""
+        """Bound the probability that this many units show in groups too small without them."""
         distance = self.threshold - self.fewest
         return leak_probability(
             self.noise.law, distance=distance, groups=self.groups, steps=steps, most=self.most
@@ -500,14 +492,14 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         return first_true(enough)
 
     def kept(self, units: int) -> Interval:
-        """Enclose the chance that a group of this count is shown."""
+        """Enclose the probability that a group of this count is shown."""
         size = whole(units, name="units", low=0)
         if size < self.fewest:
             return _NONE
         return self.noise.law.survival_bounds(self.threshold - size - 1)
 
     def smallest(self, chance: Number) -> int:
-        """Return how much a group must count to be shown with at least this chance, exactly."""
+        """Return the least count with which a group is shown with this probability, exactly."""
         above = self.noise.law.quantile(decimal(chance, name="chance"))
         return max(self.fewest, self.threshold + above)  # P[n + Z >= t] = P[Z <= n - t]
 
@@ -534,7 +526,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         return ShownKeys(shown, noisy[shown])
 
     def reference_pmf(self, value: Counts) -> ReferenceLaw:
-        """Return the chance of a tuple of noisy counts, with None for each hidden group."""
+        """Return the probability of a tuple of noisy counts, with None for each hidden group."""
         units, law = read_counts(value).tolist(), self.noise.law
 
         def chance(outcome: Sequence[int | None]) -> Interval:
@@ -553,7 +545,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
 
 
 def _outside(law: Distribution, low: int, high: int) -> Callable[[int], Interval]:
-    """Enclose the chance of less than low, or more than high."""
+    """Enclose the probability of less than low, or more than high."""
 
     def enclose(bits: int) -> Interval:
         below, above = law.cdf_bounds(low - 1, bits), law.survival_bounds(high, bits)

@@ -39,8 +39,8 @@ from discreet.loss.finite import FinitePair
 from discreet.mechanisms.mechanism import Mechanism, Number, at_confidence, factor, steps_at
 from discreet.noise import SYSTEM, Bernoulli, Entropy, Uniform
 
-_BITS: Final = 128
-_LARGEST: Final = 100
+_BITS: Final = 128  # of the rounding that the docstring states
+_LARGEST: Final = 100  # epsilons above are rounded like this one, and priced as two categories
 
 
 @final
@@ -71,7 +71,7 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         freeze(self, epsilon=factor(epsilon, name="epsilon"), categories=chosen)
 
     def keep(self) -> Interval:
-        """Return the chance of the true category."""
+        """Return the probability of the true category."""
         return self._chances()[0]
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
@@ -89,7 +89,7 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         return Profile.of(FinitePair((kept, lied, rest), (lied, kept, rest)))
 
     def error(self, *, confidence: Number) -> int:
-        """Return 0 if the answer is the truth with this chance, else 1."""
+        """Return 0 if the answer is the truth with this probability, else 1."""
         return int(self.keep().low < at_confidence(confidence))
 
     def run(self, value: Hashable, *, entropy: Entropy = SYSTEM) -> Any:
@@ -108,7 +108,7 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         return [self.categories[index] for index in answers]
 
     def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
-        """Return the chance of every answer."""
+        """Return the probability of every answer."""
         _place({category: index for index, category in enumerate(self.categories)}, value)
         kept, lied = self._chances()
         return {category: kept if category == value else lied for category in self.categories}
@@ -128,7 +128,7 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         return Interval(estimate, estimate).nearest()
 
     def _chances(self) -> tuple[Interval, Interval]:
-        """Return the chances of the true category and of one other."""
+        """Return the probabilities of the true category and of one other."""
         kept, lied = response_chances(self.epsilon, len(self.categories))
         return Interval(kept, kept), Interval(lied, lied)
 
@@ -141,7 +141,7 @@ def _place(places: dict[Hashable, int], value: Hashable) -> int:
 
 
 def response_chances(epsilon: Fraction, values: int) -> tuple[Fraction, Fraction]:
-    """Return the chances of the true category and of one other, exactly.
+    """Return the probabilities of the true category and of one other, exactly.
 
     >>> response_chances(Fraction(0), 4)
     (Fraction(1, 4), Fraction(1, 4))

@@ -39,7 +39,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, final
 
 import numpy as np
 
@@ -50,7 +50,6 @@ from discreet.mechanisms.mechanism import (
     GuardedRun,
     Mechanism,
     Number,
-    Reason,
     ReferenceLaw,
     at_confidence,
     steps_at,
@@ -60,23 +59,6 @@ from discreet.noise import SYSTEM, DiscreteLaplace, Entropy
 from discreet.noise.entropy import checked_entropy
 
 Answer = TypeVar("Answer")
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunTerms(Generic[Answer]):
-    """The public terms of a run.
-
-    ``form`` makes an answer of whether the value is above, and of the value plus ``answer_noise``.
-    """
-
-    threshold: int
-    answers: int
-    sensitivity: int
-    threshold_noise: DiscreteLaplace
-    query_noise: DiscreteLaplace
-    answer_noise: DiscreteLaplace | None
-    form: Callable[[bool, int], Answer]
 
 
 @final
@@ -92,46 +74,18 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
     (False, True, True)
     """
 
-    __slots__ = ("_left", "_noisy_threshold", "_terms")
+    __slots__ = ("_left", "_noisy_threshold", "_plan")
 
-    _left: int
-    _noisy_threshold: int
-    _terms: RunTerms[Answer]
-
-    _FORKED: ClassVar[Reason] = {
-        "what": "a run was continued in a forked process.",
-        "why": "parent and child would compare with the same noisy threshold, and give more "
-        "answers together than were paid for.",
-        "do": "ask in the process that started the run, or start another one here.",
-    }
-    _COPIED: ClassVar[Reason] = {
-        "what": "a run cannot be pickled or copied.",
-        "why": "each copy would go on with the same noisy threshold, and they would give more "
-        "answers together than were paid for.",
-        "do": "keep one run, and send values to where it lives; plans can be copied freely.",
-    }
-    _BUSY: ClassVar[Reason] = {
-        "what": "a run was asked amid another question.",
-        "why": "both would be answered before either is counted.",
-        "do": "ask one question after the other, and none from a signal handler.",
-    }
-    _ALTERED: ClassVar[Reason] = {
-        "what": "a running comparison cannot be set.",
-        "why": "threshold, noise and number of answers are what was charged for.",
-        "do": "subtract a public number from the value to move the threshold for one query; for "
-        "anything else start a new run.",
-    }
-
-    def __init__(self, terms: RunTerms[Answer], entropy: Entropy) -> None:
+    def __init__(self, plan: ThresholdMechanism[Answer], entropy: Entropy) -> None:
         """Draw the noise of the threshold."""
         super().__init__(entropy)
-        noisy = terms.threshold + terms.threshold_noise.draw(entropy)
-        freeze(self, _terms=terms, _left=terms.answers, _noisy_threshold=noisy)
+        self._plan, self._left = plan, plan.answers
+        self._noisy_threshold = plan.threshold + plan.threshold_noise.draw(entropy)
 
     @property
     def threshold(self) -> int:
         """The threshold, without its noise."""
-        return self._terms.threshold
+        return self._plan.threshold
 
     @property
     def answers_left(self) -> int:
@@ -149,8 +103,7 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
         ``sensitivity`` is the most by which one unit moves this value, if that is known; it may
         not exceed what the plan allows.
         """
-        self._check_process()
-        most = self._terms.sensitivity
+        most = self._plan.sensitivity
         if sensitivity is not None and whole(sensitivity, name="sensitivity", low=0) > most:
             raise OutOfRange(
                 f"the query has sensitivity {sensitivity}, the run allows {most}; plan the run "
@@ -161,23 +114,25 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
         return self._alone(self._answer, whole(value, name="the value of a query"))
 
     def _answer(self, number: int) -> Answer:
-        terms = self._terms
-        noise = terms.query_noise.draw(self._entropy)
-        fresh = 0 if terms.answer_noise is None else terms.answer_noise.draw(self._entropy)
+        plan, released = self._plan, self._plan.answer_noise
+        noise = plan.query_noise.draw(self._entropy)
+        fresh = 0 if released is None else released.draw(self._entropy)
         above = number + noise >= self._noisy_threshold
-        freeze(self, _left=self._left - above)
-        return terms.form(above, number + fresh)
+        self._left -= above
+        answer: Answer = plan.answer(above, number + fresh)
+        return answer
 
     def _check_open(self) -> None:
         if self._left == 0:
+            answers = self._plan.answers
             raise OutOfRange(
-                f"the run has halted: {self._terms.answers} of {self._terms.answers} answers "
-                "above the threshold are given; start a new run, which is charged again."
+                f"the run has halted: {answers} of {answers} answers above the threshold are "
+                "given; start a new run, which is charged again."
             )
 
     def __repr__(self) -> str:
         """Show what is public."""
-        return f"<run against {self.threshold}, {self._left} of {self._terms.answers} answers left>"
+        return f"<run against {self.threshold}, {self._left} of {self._plan.answers} answers left>"
 
 
 MOST_ANSWERS: Final = 1 << 32
@@ -185,6 +140,12 @@ MOST_QUERIES: Final = 1 << 40
 
 Charge = Callable[[Pure], object]
 """Pays for a run, or raises."""
+
+
+@functools.lru_cache(maxsize=256)
+def _laplace(scale: Fraction) -> DiscreteLaplace:
+    """Return one object for each scale, so that all runs draw from one pool."""
+    return DiscreteLaplace(scale=scale)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -210,20 +171,42 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
             sensitivity=whole(sensitivity, name="sensitivity", low=1),
             monotone=instance(monotone, bool, name="monotone"),
         )
+        self.threshold_noise, self.query_noise  # noqa: B018  refuses what it cannot draw
 
+    if TYPE_CHECKING:  # a field of some plans, which a property here would give a default
+
+        @property
+        def answers(self) -> int: ...  # noqa: D102
+
+    @property
     @abstractmethod
-    def _terms(self) -> RunTerms[Answer]:
-        """Return the noises and the number of answers."""
+    def _budgets(self) -> tuple[Fraction, Fraction]:
+        """What of epsilon the noise of the threshold costs, and what all comparisons cost."""
+
+    @staticmethod
+    @abstractmethod
+    def answer(above: bool, noisy: int) -> Any:  # noqa: FBT001  the form of an answer
+        """Make an answer of whether the value is above, and of the value plus fresh noise."""
+
+    @property
+    def _aboves(self) -> int:
+        """How many times as wide as for one answer, and for one direction, noise has to be."""
+        return self.answers if self.monotone else 2 * self.answers
 
     @property
     def threshold_noise(self) -> DiscreteLaplace:
         """The noise of the threshold, drawn once a run."""
-        return self._terms().threshold_noise
+        return _laplace(self.sensitivity / self._budgets[0])
 
     @property
     def query_noise(self) -> DiscreteLaplace:
         """The noise of each comparison."""
-        return self._terms().query_noise
+        return _laplace(self._aboves * self.sensitivity / self._budgets[1])
+
+    @property
+    def answer_noise(self) -> DiscreteLaplace | None:
+        """The noise of each number that is released, if any is."""
+        return None
 
     def loss(self, *, distance: Number = 1) -> Pure:
         """Return the loss of one run between data sets that are ``distance`` units apart."""
@@ -236,13 +219,13 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
         threshold + alpha, and numeric answers are off by at most alpha.  Holds for adaptive
         queries.
         """
-        terms, count = self._terms(), whole(queries, name="queries", low=1, high=MOST_QUERIES)
+        count = whole(queries, name="queries", low=1, high=MOST_QUERIES)
         accuracy = Accuracy(
-            threshold_noise=terms.threshold_noise,
-            query_noise=terms.query_noise,
+            threshold_noise=self.threshold_noise,
+            query_noise=self.query_noise,
             queries=count,
-            answer_noise=terms.answer_noise,
-            answers=min(terms.answers, count),
+            answer_noise=self.answer_noise,
+            answers=min(self.answers, count),
         )
         return accuracy.smallest(at_confidence(confidence))
 
@@ -257,7 +240,7 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
         source = checked_entropy(entropy)
         if charge is not None:
             charge(self.loss())
-        return ThresholdRun(self._terms(), source)
+        return ThresholdRun(self, source)
 
     def run(self, values: Sequence[int], *, entropy: Entropy = SYSTEM) -> tuple[Answer, ...]:
         """Answer a stream that is known in advance, until its end or the last answer."""
@@ -280,45 +263,12 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
         return self._comparison().law(values)
 
     def _comparison(self) -> Comparison:
-        terms = self._terms()
         return Comparison(
-            threshold=terms.threshold,
-            answers=terms.answers,
-            threshold_noise=terms.threshold_noise,
-            query_noise=terms.query_noise,
+            threshold=self.threshold,
+            answers=self.answers,
+            threshold_noise=self.threshold_noise,
+            query_noise=self.query_noise,
         )
-
-
-def _whether(above: bool, _: int) -> bool:  # noqa: FBT001  the form of an answer
-    return above
-
-
-def _if_above(above: bool, noisy: int) -> int | None:  # noqa: FBT001  the form of an answer
-    return noisy if above else None
-
-
-@functools.lru_cache(maxsize=64)
-def _terms_of(
-    plan: AboveThreshold | Sparse | NumericSparse,
-    answers: int,
-    share: Fraction,
-    answer_noise: DiscreteLaplace | None = None,
-    form: Callable[[bool, int], Any] = _whether,
-) -> RunTerms[Any]:
-    """Return the terms of a run whose comparisons get a share of epsilon."""
-    aboves = answers if plan.monotone else 2 * answers
-    half = isinstance(plan, AboveThreshold)
-    first = share * plan.epsilon * (Fraction(1, 2) if half else threshold_share(aboves))
-    second = share * plan.epsilon - first
-    return RunTerms(
-        threshold=plan.threshold,
-        answers=answers,
-        sensitivity=plan.sensitivity,
-        threshold_noise=DiscreteLaplace(scale=plan.sensitivity / first),
-        query_noise=DiscreteLaplace(scale=aboves * plan.sensitivity / second),
-        answer_noise=answer_noise,
-        form=form,
-    )
 
 
 @final
@@ -335,20 +285,19 @@ class AboveThreshold(ThresholdMechanism[bool]):
     (False, False, True)
     """
 
-    def __init__(
-        self, *, threshold: int, epsilon: Number, sensitivity: int = 1, monotone: bool = False
-    ) -> None:
-        """Take a public threshold; ``monotone`` promises that neighbors move all queries one way.
+    @property
+    def answers(self) -> int:
+        """A run halts after the first answer above."""
+        return 1
 
-        ``sensitivity`` is the most by which one unit moves any query.
-        """
-        ThresholdMechanism.__init__(
-            self, threshold=threshold, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone
-        )
-        self._terms()
+    @property
+    def _budgets(self) -> tuple[Fraction, Fraction]:
+        return self.epsilon / 2, self.epsilon / 2
 
-    def _terms(self) -> RunTerms[bool]:
-        return _terms_of(self, 1, Fraction(1))
+    @staticmethod
+    def answer(above: bool, noisy: int) -> bool:  # noqa: ARG004, FBT001
+        """Answer with whether the value is above."""
+        return above
 
 
 @final
@@ -378,14 +327,19 @@ class Sparse(ThresholdMechanism[bool]):
         monotone: bool = False,
     ) -> None:
         """Take a public threshold, and after how many answers above a run halts."""
+        freeze(self, answers=whole(answers, name="answers", low=1, high=MOST_ANSWERS))
         ThresholdMechanism.__init__(
             self, threshold=threshold, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone
         )
-        freeze(self, answers=whole(answers, name="answers", low=1, high=MOST_ANSWERS))
-        self._terms()
 
-    def _terms(self) -> RunTerms[bool]:
-        return _terms_of(self, self.answers, Fraction(1))
+    @property
+    def _budgets(self) -> tuple[Fraction, Fraction]:
+        return _split(self.epsilon, self._aboves)
+
+    @staticmethod
+    def answer(above: bool, noisy: int) -> bool:  # noqa: ARG004, FBT001
+        """Answer with whether the value is above."""
+        return above
 
 
 _SHARE_BITS: Final = 16
@@ -405,10 +359,13 @@ def threshold_share(aboves: int) -> Fraction:
     return Fraction(one, one + root)
 
 
+def _split(epsilon: Fraction, aboves: int) -> tuple[Fraction, Fraction]:
+    first = epsilon * threshold_share(aboves)
+    return first, epsilon - first
+
+
 NumericPattern: TypeAlias = tuple[int | None, ...]
 """The answers of a run: None for below, a number for above."""
-
-_SHARE: Final = Fraction(1, 9)
 
 
 @final
@@ -436,24 +393,22 @@ class NumericSparse(ThresholdMechanism[int | None]):
         epsilon: Number,
         sensitivity: int = 1,
         monotone: bool = False,
-        share: Number = _SHARE,
+        share: Number = "1/9",
     ) -> None:
         """Take a public threshold, how many numbers are given, and their share of epsilon."""
-        ThresholdMechanism.__init__(
-            self, threshold=threshold, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone
-        )
         part = decimal(share, name="share")
         if not 0 < part < 1:
             raise OutOfRange("share must be strictly between 0 and 1, such as 1/9.")
         count = whole(answers, name="answers", low=1, high=MOST_ANSWERS)
         freeze(self, answers=count, share=part)
-        self._terms()
+        ThresholdMechanism.__init__(
+            self, threshold=threshold, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone
+        )
 
     @property
     def answer_noise(self) -> DiscreteLaplace:
         """The noise of each number."""
-        spent = self.share * self.epsilon
-        return DiscreteLaplace(scale=self.answers * self.sensitivity / spent)
+        return _laplace(self.answers * self.sensitivity / (self.share * self.epsilon))
 
     def reference_pmf(self, values: Sequence[int]) -> Callable[[NumericPattern], Interval]:
         """Return a function that encloses the probability of one outcome on a stream of values.
@@ -480,5 +435,11 @@ class NumericSparse(ThresholdMechanism[int | None]):
 
         return chance
 
-    def _terms(self) -> RunTerms[int | None]:
-        return _terms_of(self, self.answers, 1 - self.share, self.answer_noise, _if_above)
+    @property
+    def _budgets(self) -> tuple[Fraction, Fraction]:
+        return _split((1 - self.share) * self.epsilon, self._aboves)
+
+    @staticmethod
+    def answer(above: bool, noisy: int) -> int | None:  # noqa: FBT001
+        """Answer with a number if the value is above."""
+        return noisy if above else None

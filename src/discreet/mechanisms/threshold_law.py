@@ -35,7 +35,7 @@ from typing import Final, TypeAlias, final
 
 from discreet.arrays import listed
 from discreet.errors import OutOfRange
-from discreet.exact import Interval, fixed_down, fixed_up, whole
+from discreet.exact import Interval, whole
 from discreet.mechanisms.mechanism import enclosed_power, first_true
 from discreet.noise import DiscreteLaplace, Distribution
 
@@ -46,8 +46,8 @@ Enclosure: TypeAlias = tuple[int, int]
 
 BITS: Final = 128
 _PLACES: Final = 2 * BITS
-_MOST_PATTERNS: Final = 1 << 12
-_LONGEST_REACH: Final = 1 << 16
+_MOST_PATTERNS: Final = 1 << 12  # outcomes that are listed
+_LONGEST_REACH: Final = 1 << 16  # terms of the sum over rho
 
 
 @final
@@ -76,7 +76,7 @@ class Comparison:
             yield from self.patterns(count, (*start, above))
 
     def law(self, values: Sequence[int]) -> dict[Pattern, Interval]:
-        """Enclose the chance of every pattern."""
+        """Enclose the probability of every pattern."""
         numbers = stream(values)
         count = sum(math.comb(len(numbers), j) for j in range(self.answers + 1))
         if count > _MOST_PATTERNS:
@@ -84,7 +84,7 @@ class Comparison:
         return {pattern: self.chance(pattern, numbers) for pattern in self.patterns(len(numbers))}
 
     def chance(self, pattern: Pattern, values: Sequence[int]) -> Interval:
-        """Enclose the chance of one pattern on a stream of values."""
+        """Enclose the probability of one pattern on a stream of values."""
         reach = _reach(self.threshold_noise)
         low = high = 0
         for t in range(-reach, reach + 1):
@@ -101,7 +101,7 @@ class Comparison:
         return Interval(Fraction(low, one), Fraction(min(high, one), one))
 
     def _factors(self, pattern: Pattern, values: Sequence[int], t: int) -> Iterator[Enclosure]:
-        """Yield the chance of each answer, given rho = t."""
+        """Yield the probability of each answer, given rho = t."""
         gap = self.threshold + t
         return (
             _sides(self.query_noise, gap - value)[above]
@@ -151,16 +151,16 @@ def _beyond(law: Distribution, reach: int) -> int:
     """Bound P[Z > reach] and P[Z < -reach]."""
     right = law.survival_bounds(reach, BITS).high
     left = law.cdf_bounds(-reach - 1, BITS).high
-    return fixed_up(max(left, right), fraction_bits=_PLACES)
+    return math.ceil(max(left, right) * (1 << _PLACES))
 
 
 def _fixed(chance: Interval) -> Enclosure:
-    low = fixed_down(chance.low, fraction_bits=_PLACES)
-    return low, fixed_up(chance.high, fraction_bits=_PLACES)
+    one = 1 << _PLACES
+    return math.floor(chance.low * one), math.ceil(chance.high * one)
 
 
-_BLOCKS: Final = 128
-_BITS: Final = 64
+_BLOCKS: Final = 128  # of the noise of the threshold, in a scale
+_BITS: Final = 64  # to begin with
 
 
 @final
@@ -206,7 +206,7 @@ class Accuracy:
     def _chance(
         self, alpha: int, width: int, depth: Fraction, bits: int
     ) -> tuple[Fraction, Fraction]:
-        """Enclose the chance, leaving out at most ``depth`` of the noise of the threshold."""
+        """Enclose the probability, leaving out at most ``depth`` of the noise of the threshold."""
         law, one = self.threshold_noise, 1 << bits
         blocks = -(-law.quantile(1 - depth / 2) // width) + 1
         beyond = [law.survival_bounds(width * j, bits) for j in range(blocks + 1)]
@@ -233,7 +233,7 @@ class Accuracy:
         return _power(inside, self.queries, bits)
 
     def _answers_within(self, alpha: int, bits: int) -> tuple[int, int]:
-        """Enclose the chance that all numeric answers are within alpha."""
+        """Enclose the probability that all numeric answers are within alpha."""
         if self.answer_noise is None:
             return 1 << bits, 1 << bits
         tail = self.answer_noise.survival_bounds(alpha, bits)
@@ -243,7 +243,7 @@ class Accuracy:
 def _power(inside: tuple[Fraction, Fraction], exponent: int, bits: int) -> tuple[int, int]:
     """Enclose the power of an enclosed probability, rounding outward at scale 2**bits."""
     places = 2 * bits + exponent.bit_length()
-    base_low = fixed_down(max(inside[0], Fraction(0)), fraction_bits=places)
-    base_high = min(fixed_up(max(inside[1], Fraction(0)), fraction_bits=places), 1 << places)
-    low, high = enclosed_power(base_low, base_high, exponent, places)
+    one = 1 << places
+    base_low, base_high = max(0, math.floor(inside[0] * one)), max(0, math.ceil(inside[1] * one))
+    low, high = enclosed_power(base_low, min(base_high, one), exponent, places)
     return low >> (places - bits), -(-high >> (places - bits))

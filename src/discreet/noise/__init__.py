@@ -12,7 +12,6 @@ from discreet.doors import open_door
 if TYPE_CHECKING:  # each is loaded when first used, because most programs need two of them
     from discreet.noise.bernoulli import Bernoulli
     from discreet.noise.categorical import Categorical, Uniform
-    from discreet.noise.chance import ExpNeg, Logistic, Ratio
     from discreet.noise.distribution import Distribution, Moments
     from discreet.noise.entropy import SYSTEM, Entropy, SystemEntropy
     from discreet.noise.enumeration import ExactLaw, ReplayEntropy, exact_law
@@ -20,6 +19,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.noise.grid import DyadicGrid
     from discreet.noise.keyed_entropy import KeyedEntropy
     from discreet.noise.laplace import DiscreteLaplace
-    from discreet.noise.selection import exponential_weights, permute_and_flip
+    from discreet.noise.selection import exponential_weights
 
 __all__, __getattr__, __dir__ = open_door(__name__, __file__)

@@ -1,4 +1,4 @@
-"""Exact coins: of one exact probability, or of one that is known only as a real number.
+"""Exact coins: of a rational probability, or of one that is known only as a real number.
 
 Trust: kernel.
 
@@ -32,9 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.certified import exp_neg
-from discreet.exact import ExactNumber, Interval, freeze, instance
-from discreet.noise.chance import Chance, ExpNeg, Logistic, Ratio, chance_scaled, complement, log_of
-from discreet.noise.distribution import BITS, Distribution, Moments
+from discreet.exact import ExactNumber, Interval, freeze, instance, probability
+from discreet.noise.distribution import Distribution, Moments
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 
 Enclosure = Callable[[int], tuple[int, int]]
@@ -51,6 +50,16 @@ class CoinSizes:
 
 
 SIZES: Final = CoinSizes()
+
+
+def enclosed(p: Fraction, bits: int) -> tuple[int, int]:
+    """Enclose a rational between integers at scale 2**bits.
+
+    >>> enclosed(Fraction(1, 4), 4), enclosed(Fraction(1, 3), 4)
+    ((4, 4), (5, 6))
+    """
+    floor, rest = divmod(p.numerator << bits, p.denominator)
+    return floor, floor + (rest != 0)
 
 
 def settle(chance: Enclosure, word: int, bits: int, entropy: Entropy, step_bits: int = 64) -> bool:
@@ -74,7 +83,7 @@ def flip(
     entropy: Entropy,
     sizes: CoinSizes = SIZES,
 ) -> NDArray[np.bool_]:
-    """Flip one coin for each estimate; ``chance(i)`` encloses the true chance of coin i."""
+    """Flip one coin for each estimate; ``chance(i)`` encloses the probability of coin i."""
     word = entropy.words(estimate.size, sizes.word_bits)
     return _compare(word, estimate, chance, entropy, sizes)
 
@@ -104,7 +113,7 @@ def exp_coins(
     entropy: Entropy,
     sizes: CoinSizes = SIZES,
 ) -> NDArray[np.bool_]:
-    """Flip coins of chance exp(-x); ``exact(i)`` is the rational x that ``exponent[i]`` rounds.
+    """Flip coins of probability exp(-x); ``exact(i)`` is the rational that ``exponent[i]`` rounds.
 
     Since 1 - x <= exp(-x), most coins of small x are settled without an exponential.
     """
@@ -120,9 +129,7 @@ def exp_coins(
     return heads
 
 
-_CHUNK: Final = 1 << 19
-_NONE: Final = Interval(Fraction(0), Fraction(0))
-_ALL: Final = Interval(Fraction(1), Fraction(1))
+_CHUNK: Final = 1 << 19  # flips whose arrays stay in the cache
 
 
 @final
@@ -141,31 +148,26 @@ COIN_WORDS: Final = CoinWords()
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Bernoulli(Distribution):
-    """A coin: 1 with chance p, else 0.
-
-    p is an exact number, or one of ``ExpNeg(x)`` and ``Logistic(x)``.
+    """A coin: 1 with probability p, else 0.
 
     >>> coin = Bernoulli(p="1/3")
-    >>> coin.pmf_bounds(1).low <= Fraction(1, 3) <= coin.pmf_bounds(1).high
-    True
-    >>> Bernoulli(p=ExpNeg(1)).flips(5).dtype
-    dtype('bool')
+    >>> coin.pmf_bounds(1).low, coin.flips(5).dtype
+    (Fraction(1, 3), dtype('bool'))
     """
 
-    p: Chance
+    p: Fraction
     words: CoinWords
 
-    def __init__(self, *, p: ExactNumber | Chance, words: CoinWords = COIN_WORDS) -> None:
-        """Take a chance, exactly."""
-        chance = p if isinstance(p, Ratio | ExpNeg | Logistic) else Ratio(p)
-        freeze(self, p=chance, words=instance(words, CoinWords, name="words"))
+    def __init__(self, *, p: ExactNumber, words: CoinWords = COIN_WORDS) -> None:
+        """Take an exact probability."""
+        freeze(self, p=probability(p, name="p"), words=instance(words, CoinWords, name="words"))
 
     def flips(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
         """Return independent flips, true for heads."""
         sizes = self.words
         out = np.empty(checked_count(count), np.bool_)
         checked_entropy(entropy)
-        low, high = self.p.enclose(sizes.first_bits)
+        low, high = enclosed(self.p, sizes.first_bits)
         for start in range(0, out.size, _CHUNK):
             part = out[start : start + _CHUNK]
             first = entropy.words(part.size, sizes.first_bits)
@@ -179,59 +181,45 @@ class Bernoulli(Distribution):
         """Settle flips whose first word is known."""
         sizes = self.words
         more = sizes.word_bits - sizes.first_bits
-        low, high = self.p.enclose(sizes.word_bits)
+        low, high = enclosed(self.p, sizes.word_bits)
         word = entropy.words(count, more) | np.uint64(first << more)
         heads = word < low
         unsure = ~heads & (word < high)
         if unsure.any():
             for index in np.flatnonzero(unsure):
                 heads[index] = settle(
-                    self.p.enclose, int(word[index]), sizes.word_bits, entropy, sizes.step_bits
+                    partial(enclosed, self.p),
+                    int(word[index]),
+                    sizes.word_bits,
+                    entropy,
+                    sizes.step_bits,
                 )
         return heads
 
     def _sample(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         return self.flips(count, entropy).astype(np.int64)
 
-    def _pmf(self, k: int, bits: int) -> Interval:
-        if k not in {0, 1}:
-            return _NONE
-        heads = self._heads(bits)
-        return heads if k else complement(heads)
+    def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        return Interval.exactly({0: 1 - self.p, 1: self.p}.get(k, Fraction(0)))
 
-    def _cdf(self, k: int, bits: int) -> Interval:
-        if k < 0:
-            return _NONE
-        return complement(self._heads(bits)) if k == 0 else _ALL
+    def _cdf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        return Interval.exactly(Fraction(k >= 0) if k else 1 - self.p)
 
-    def _survival(self, k: int, bits: int) -> Interval:
-        if k < 0:
-            return _ALL
-        return self._heads(bits) if k == 0 else _NONE
-
-    def _log_survival(self, k: int, bits: int) -> Interval:
-        if k == 0 and not isinstance(self.p, Ratio):
-            return chance_scaled(self.p, bits).log_bounds(bits)
-        return log_of(self._survival(k, bits), bits)
+    def _survival(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        return Interval.exactly(Fraction(k < 0) if k else self.p)
 
     def moments(self) -> Moments:
-        """Enclose mean and variance: p and p (1 - p)."""
-        heads = self._heads(2 * BITS)
-        tails = complement(heads)
-        spread = Interval(heads.low * tails.low, heads.high * tails.high)
-        return Moments(mean=heads, variance=spread)
-
-    def _heads(self, bits: int) -> Interval:
-        if isinstance(self.p, Ratio):
-            return Interval(self.p.p, self.p.p)
-        return chance_scaled(self.p, bits).bounds(bits)
+        """Return mean and variance: p and p (1 - p)."""
+        return Moments(
+            mean=Interval.exactly(self.p), variance=Interval.exactly(self.p * (1 - self.p))
+        )
 
 
 _PACKED_CHUNK: Final = 1 << 20  # bytes of one request: each has a cipher to set up
 
 
 def packed_coins(p: Fraction, count: int, columns: int, entropy: Entropy) -> NDArray[np.uint8]:
-    """Return ``count`` rows of ``columns`` flips of chance p.
+    """Return ``count`` rows of ``columns`` flips of probability p.
 
     The first flip is the lowest bit of the first byte; bits beyond the last column are 0.
 
@@ -253,10 +241,10 @@ def packed_coins(p: Fraction, count: int, columns: int, entropy: Entropy) -> NDA
 
 def _flip_block(coin: Bernoulli, heads: NDArray[np.uint8], columns: int, entropy: Entropy) -> None:
     bits = coin.words.first_bits
-    first, beyond = coin.p.enclose(bits)
+    first, beyond = enclosed(coin.p, bits)
     inside = np.full(heads.shape[1], 0xFF, np.uint8)
     inside[-1] = (1 << columns - 8 * (heads.shape[1] - 1)) - 1
-    if first >> bits:  # a chance of one
+    if first >> bits:  # a probability of one
         heads[:] = inside
     elif beyond == first:
         _flip_dyadic(heads, first, bits, columns, entropy)

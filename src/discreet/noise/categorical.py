@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from discreet.arrays import listed
 from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, freeze, rational, whole
-from discreet.noise.chance import complement
 from discreet.noise.distribution import Distribution, Moments, empty
 from discreet.noise.entropy import Entropy
 from discreet.noise.table import Boundaries, Table, TableSizes, boundaries
 
-_CHUNK = 1 << 16
+_CHUNK: Final = 1 << 16  # values that stay in the cache
 
 
 @final
@@ -63,24 +62,20 @@ class Uniform(Distribution):
         return out
 
     def _pmf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
-        return _exactly(Fraction(int(0 <= k < self.below), self.below))
+        return Interval.exactly(Fraction(int(0 <= k < self.below), self.below))
 
     def _cdf(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
-        return _exactly(Fraction(min(max(k + 1, 0), self.below), self.below))
+        return Interval.exactly(Fraction(min(max(k + 1, 0), self.below), self.below))
 
-    def _survival(self, k: int, bits: int) -> Interval:
-        return complement(self._cdf(k, bits))
+    def _survival(self, k: int, bits: int) -> Interval:  # noqa: ARG002  known exactly
+        return Interval.exactly(1 - self._cdf(k, 1).low)
 
     def moments(self) -> Moments:
         """Return mean and variance: (n - 1)/2 and (n**2 - 1)/12."""
         return Moments(
-            mean=_exactly(Fraction(self.below - 1, 2)),
-            variance=_exactly(Fraction(self.below**2 - 1, 12)),
+            mean=Interval.exactly(Fraction(self.below - 1, 2)),
+            variance=Interval.exactly(Fraction(self.below**2 - 1, 12)),
         )
-
-
-def _exactly(value: Fraction) -> Interval:
-    return Interval(value, value)
 
 
 @final
@@ -151,9 +146,9 @@ class Categorical(Distribution):
         mean = sum((k * weight for k, weight in enumerate(self.weights)), Fraction(0)) / total
         square = sum((k * k * weight for k, weight in enumerate(self.weights)), Fraction(0))
         spread = square / total - mean**2
-        return Moments(mean=_exactly(mean), variance=_exactly(spread))
+        return Moments(mean=Interval.exactly(mean), variance=Interval.exactly(spread))
 
     def _between(self, first: int, last: int) -> Interval:
         first, last = max(first, 0), min(last, len(self.weights) - 1)
         inside = self._sums[last + 1] - self._sums[first] if first <= last else 0
-        return _exactly(Fraction(inside, self._sums[-1]))
+        return Interval.exactly(Fraction(inside, self._sums[-1]))

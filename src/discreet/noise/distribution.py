@@ -29,15 +29,15 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, TooLarge
 from discreet.exact import ExactNumber, Interval, positive, rational, whole
-from discreet.noise.chance import checked_bits, log_of
+from discreet.noise.decay import log_of
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy, process_stamp
 
-BLOCK: Final = 256
-MOST_LAWS: Final = 64
+BLOCK: Final = 256  # draws at a time, most of the way to the speed of long samples
+MOST_LAWS: Final = 64  # blocks of a thread, 128 KiB in all
 
 
 class _Pools(threading.local):
-    """The blocks of one thread, by the identity of their law, which each keeps alive."""
+    """The blocks of one thread, by the identity of their distribution, which each keeps alive."""
 
     def __init__(self) -> None:
         self.stamp = -1
@@ -48,7 +48,7 @@ _pools: Final = _Pools()
 
 
 def draw_from_pool(law: Distribution) -> int:
-    """Return the next value of a law's block, drawing a new block where it is used up."""
+    """Return the next value of a distribution's block, drawing a new block where it is used up."""
     pools, stamp = _pools, process_stamp()
     if pools.stamp != stamp:
         pools.blocks, pools.stamp = {}, stamp
@@ -65,7 +65,7 @@ def _refill(law: Distribution) -> tuple[Distribution, list[int]]:
     block = law, law.sample(BLOCK, SYSTEM).tolist()
     blocks = _pools.blocks
     blocks.pop(id(law), None)
-    while len(blocks) >= MOST_LAWS:  # the law that was refilled longest ago
+    while len(blocks) >= MOST_LAWS:  # the distribution that was refilled longest ago
         del blocks[next(iter(blocks))]
     blocks[id(law)] = block
     return block
@@ -82,6 +82,11 @@ class Moments:
 
     mean: Interval
     variance: Interval
+
+
+def checked_bits(bits: object) -> int:
+    """Read how many bits an enclosure is to have."""
+    return whole(bits, name="bits", low=1, high=1 << 20)
 
 
 class Distribution(ABC):
@@ -135,7 +140,7 @@ class Distribution(ABC):
         return self._survival(whole(k, name="k"), checked_bits(bits))
 
     def log_survival_bounds(self, k: int, bits: int = BITS) -> Interval:
-        """Enclose ln P[Z > k]; two-sided laws and the geometric law do so at any depth."""
+        """Enclose ln P[Z > k]; two-sided ones do so at any depth."""
         return self._log_survival(whole(k, name="k"), checked_bits(bits))
 
     def pmf(self, k: int) -> float:
@@ -222,4 +227,4 @@ def empty(count: int) -> NDArray[np.int64]:
     try:
         return np.empty(count, np.int64)
     except MemoryError:
-        raise TooLarge("so many values do not fit in memory; draw in parts.") from None
+        raise TooLarge("the values do not fit in memory; draw in parts.") from None

@@ -33,11 +33,11 @@ Words = NDArray[np.unsignedinteger[Any]]
 """An array of words in the narrowest unsigned type."""
 
 KEY_BYTES: Final = 32
-_POOL_BYTES: Final = 1 << 16
-_SMALL_BYTES: Final = 1 << 14
-_WIDEST: Final = 1 << 24
-_MOST: Final = 1 << 36
-_RESEED_BYTES: Final = 1 << 32
+_POOL_BYTES: Final = 1 << 16  # for small requests, which would each set up a cipher
+_SMALL_BYTES: Final = 1 << 14  # a request that is served from the pool
+_WIDEST: Final = 1 << 24  # bits of one word
+_MOST: Final = 1 << 36  # words of one request
+_RESEED_BYTES: Final = 1 << 32  # far below the 2**64 blocks at which counter mode shows
 _ZEROS: Final = memoryview(bytes(1 << 17))
 START: Final = modes.CTR(bytes(16))
 
@@ -92,7 +92,33 @@ def checked_count(count: object) -> int:
     return whole(count, name="count", low=0, high=_MOST)
 
 
-class ByteSource(ABC):
+class OneCopy:
+    """What holds noise, or words that become noise: it has no copy, in this process or another."""
+
+    __slots__ = ("_stamp",)
+
+    def __init__(self) -> None:
+        """Bind it to this process."""
+        self._stamp = process_stamp()
+
+    def _check_process(self) -> None:
+        if self._stamp != process_stamp():
+            raise self._copied()
+
+    def _copied(self) -> EntropyCopied:
+        kind = type(self).__name__
+        return EntropyCopied(
+            what=f"a {kind} cannot be copied, pickled, or used in a forked process.",
+            why="two copies of one stream add the same noise twice, and the difference of the "
+            "two releases is exact.",
+            do=f"make a new {kind} where it is used.",
+        )
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise self._copied()
+
+
+class ByteSource(OneCopy, ABC):
     """Words cut from uniform bytes."""
 
     __slots__ = ()
@@ -119,15 +145,6 @@ class ByteSource(ABC):
         out = bytearray(size)
         self._fill(memoryview(out))
         return int.from_bytes(out, "little") >> (8 * size - width)
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise EntropyCopied(
-            what=f"a {type(self).__name__} cannot be pickled or copied.",
-            why="two copies of one stream add the same noise twice, and the difference of the "
-            "two releases is exact.",
-            do="make a new source where it is used; for noise that must repeat, send the key and "
-            "the label of a KeyedEntropy instead.",
-        )
 
 
 class _Generator:
@@ -164,6 +181,7 @@ class SystemEntropy(ByteSource):
 
     def __init__(self) -> None:
         """Open a source; the first request of each thread asks the operating system for a key."""
+        super().__init__()
         self._threads = _PerThread()
 
     def _fill(self, out: memoryview) -> None:

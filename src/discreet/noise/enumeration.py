@@ -26,7 +26,7 @@ from discreet.noise.entropy import checked_count, word_type
 
 Outcome = TypeVar("Outcome", bound="Hashable")
 
-_WIDEST_BRANCH = 16
+_WIDEST_BRANCH = 16  # bits of a word whose values are all tried
 
 
 @final

@@ -28,15 +28,15 @@ from numpy.typing import NDArray
 
 from discreet.certified import exp_neg, pi, sqrt
 from discreet.exact import ExactNumber, Interval, freeze
-from discreet.noise.chance import Decay, ScaledExponential
+from discreet.noise.decay import Decay, ScaledExponential
 from discreet.noise.distribution import BITS, Moments, checked_scale
 from discreet.noise.entropy import Entropy
 from discreet.noise.laplace import TwoSidedLaw
 from discreet.noise.tablefree import FreeSizes, gaussian_beyond_into, gaussian_into
 
 _NARROW_TAIL: Final = 1 << 11  # tails of variances up to here are summed term by term
-_SHORT: Final = 32
-_EVEN: Final = 64
+_SHORT: Final = 32  # bits of the bound on the remainder, which needs few
+_EVEN: Final = 64  # variances from which on the theorem of variance_bounds holds
 
 
 @functools.cache
@@ -179,7 +179,7 @@ def variance_bounds(variance: Fraction, bits: int) -> Interval:
     return Interval(Fraction(low, one) / total.high, Fraction(high, one) / total.low)
 
 
-_NARROW: Final = 64**2
+_NARROW: Final = 64**2  # up to here single integers have a table, beyond blocks of them
 
 
 @final

@@ -31,8 +31,8 @@ from discreet.certified import sqrt
 from discreet.errors import NotExact, OutOfRange, TooLarge, WrongKind
 from discreet.exact import ExactNumber, freeze, positive, rational, whole
 
-_FINE_BITS: Final = 24
-_LARGEST: Final = 2**62
+_FINE_BITS: Final = 24  # a fine grid makes a distance larger by 2**-24 at most
+_LARGEST: Final = 2**62  # cells, so that noise is added within 64 bits
 
 
 @final

@@ -17,9 +17,9 @@ from typing import Final, final
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from discreet.errors import EntropyBusy, EntropyForked, OutOfRange, WrongKind
+from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import instance
-from discreet.noise.entropy import KEY_BYTES, START, ByteSource, fill_keystream, process_stamp
+from discreet.noise.entropy import KEY_BYTES, START, ByteSource, fill_keystream
 
 _LABEL_DOMAIN: Final = b"discreet keyed noise, version 1\x00"
 
@@ -32,8 +32,7 @@ class KeyedEntropy(ByteSource):
     streams of different labels are independent to whoever does not hold the key.  Whoever holds it
     can subtract the noise: it must be drawn fresh for each release and guarded like raw data.
 
-    One stream belongs to one process and one thread of work: use in a forked child, or amid another
-    request, is refused.
+    One stream belongs to one process: it is refused in a forked child.
 
     >>> key = bytes(range(32))
     >>> one, same = (KeyedEntropy(key=key, label="ward A/count").bits(16) for _ in range(2))
@@ -41,10 +40,11 @@ class KeyedEntropy(ByteSource):
     True
     """
 
-    __slots__ = ("_lock", "_stamp", "_stream")
+    __slots__ = ("_lock", "_stream")
 
     def __init__(self, *, key: bytes, label: str | bytes) -> None:
         """Open the stream at its beginning."""
+        super().__init__()
         try:
             text = (
                 label.encode() if isinstance(label, str) else instance(label, bytes, name="label")
@@ -56,22 +56,8 @@ class KeyedEntropy(ByteSource):
         derived = hmac.digest(key, _LABEL_DOMAIN + instance(text, bytes, name="label"), "sha256")
         self._stream = Cipher(algorithms.AES(derived), START).encryptor()
         self._lock = threading.Lock()
-        self._stamp = process_stamp()
 
     def _fill(self, out: memoryview) -> None:
-        if self._stamp != process_stamp():
-            raise EntropyForked(
-                what="a keyed stream was used in a forked process.",
-                why="parent and child would both continue it and add the same noise twice.",
-                do="open KeyedEntropy again in the child, from the key and a label of its own.",
-            )
-        if not self._lock.acquire(blocking=False):
-            raise EntropyBusy(
-                what="a keyed stream was asked for words amid another request.",
-                why="the order of the two decides who gets which words, so noise would not repeat.",
-                do="open a KeyedEntropy of its own, with its own label, for each thread of work.",
-            )
-        try:
+        self._check_process()
+        with self._lock:
             fill_keystream(self._stream, out)
-        finally:
-            self._lock.release()

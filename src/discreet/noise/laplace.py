@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MAX
 from discreet.errors import WrongKind
 from discreet.exact import ExactNumber, Interval, freeze, whole
-from discreet.noise.chance import Decay, ScaledExponential, complement, log_of, ratio
+from discreet.noise.decay import Decay, ScaledExponential, complement, log_of, ratio
 from discreet.noise.distribution import BITS, Distribution, Moments, checked_scale, empty
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 from discreet.noise.tablefree import SIZES, FreeSizes, Parameters, laplace_beyond_into, laplace_into
@@ -125,15 +125,12 @@ class TwoSidedLaw(Distribution):
         return self._tail(k, bits).log_bounds(bits)
 
 
-_AT_ONCE: Final = FreeSizes(tries=6)  # of 1000 numbers, one in four is accepted less often
-
-
 def drawn_together(
     laws: Sequence[TwoSidedLaw],
     counts: Sequence[int],
     entropy: Entropy = SYSTEM,
     *,
-    sizes: FreeSizes = _AT_ONCE,
+    sizes: FreeSizes = SIZES,
 ) -> list[NDArray[np.int64]]:
     """Draw from a few distributions of one family at the cost of one: some thousand values at most.
 
@@ -155,7 +152,7 @@ def drawn_together(
     return np.split(out, np.cumsum(counts)[:-1])
 
 
-_NARROW: Final = 16
+_NARROW: Final = 16  # up to here single integers have a table, beyond blocks of them
 
 
 @final

@@ -1,14 +1,10 @@
-"""Choosing among scored candidates: exponential weights, and permute-and-flip.
+"""Choosing among scored candidates, with exponential weights.
 
 Trust: kernel.  Proofs are in docs/proofs/noise.md.
 
 Definition.  With scores u_i, largest score u*, and a rate c > 0, ``exponential_weights`` returns i
-with probability proportional to exp(c u_i); ``permute_and_flip`` visits the candidates in random
-order and returns the first whose coin of probability exp(c (u_i - u*)) shows heads.
+with probability proportional to exp(c u_i).
 
-Theorem (key ``permute-and-flip``; McKenna and Sheldon 2020, Permute-and-Flip).  Coins and order
-are independent, so the winner is a uniform member of the set of heads, which is never empty: the
-best candidate's coin always shows heads.
 Theorem (key ``exponential-inversion``).  Prefix sums of floating-point weights, with a bound on
 their relative error, determine which candidate a uniform U selects; if U is closer to a boundary
 than the bound, integers decide.  Weights are relative to the best score, so a weight that
@@ -20,9 +16,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, TypeVar, final, overload
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,29 +26,13 @@ from discreet.arrays import int64_range, listed
 from discreet.certified import exp_neg
 from discreet.errors import NotExact, OutOfRange, WrongKind
 from discreet.exact import ExactNumber, instance, positive
-from discreet.noise.bernoulli import SIZES, CoinSizes, exp_coins
-from discreet.noise.categorical import Uniform
+from discreet.noise.bernoulli import SIZES, CoinSizes
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy
 
 _STEEPEST: Final = Fraction(1 << 200)  # decides a gap of one unit; products stay finite
 
 Candidates = TypeVar("Candidates", list[Any], NDArray[np.int64])
 Scores = Sequence[int] | Sequence[Fraction] | NDArray[np.integer[Any]]
-
-
-def permute_and_flip(
-    *, scores: Scores, rate: ExactNumber, entropy: Entropy = SYSTEM, sizes: CoinSizes = SIZES
-) -> int:
-    """Return the index of the winner of permute-and-flip.
-
-    >>> permute_and_flip(scores=[0, 10**6, 3], rate=1)
-    1
-    """
-    gaps, unit = _gaps(scores, rate)
-    _checked(entropy, sizes)
-    heads = exp_coins(_exponents(gaps, unit), lambda index: int(gaps[index]) * unit, entropy, sizes)
-    standing = np.flatnonzero(heads)
-    return int(standing[Uniform(below=standing.size).sample(1, entropy)[0]])
 
 
 @overload
@@ -85,66 +64,37 @@ def exponential_weights(
     >>> exponential_weights(scores=[0, 10**6, 3], rate=1, count=2).tolist()
     [1, 1]
     """
-    gaps, unit = _gaps(scores, rate)
-    _checked(entropy, sizes)
+    gaps, unit = score_gaps(scores, rate)
+    checked_entropy(entropy)
+    instance(sizes, CoinSizes, name="sizes")
     draws = 1 if count is None else checked_count(count)
-    shares = _Shares.of(_exponents(gaps, unit))
+    sums = np.cumsum(np.exp(-exponents(gaps, unit)))
     winners = np.empty(draws, np.int64)
     for draw in range(draws):
         word = entropy.bits(sizes.word_bits)
-        found = shares.selected(word, sizes.word_bits)
+        found = _by_floats(sums, word, sizes.word_bits)
         winners[draw] = _by_integers(gaps, unit, word, entropy, sizes) if found is None else found
     return int(winners[0]) if count is None else winners
 
 
-def _checked(entropy: Entropy, sizes: CoinSizes) -> None:
-    checked_entropy(entropy)
-    instance(sizes, CoinSizes, name="sizes")
-
-
-def _exponents(gaps: NDArray[np.int64], unit: Fraction) -> NDArray[np.float64]:
+def exponents(gaps: NDArray[np.int64], unit: Fraction) -> NDArray[np.float64]:
     """Return how far below the best each score is, times the rate, as floats."""
     return np.multiply(gaps, float(min(unit, _STEEPEST)), dtype=np.float64)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shares:
-    """Floating-point weights in a square, and the running sums of its rows.
+def _by_floats(sums: NDArray[np.float64], word: int, bits: int) -> int | None:
+    """Find the candidate whose share of [0, 1) contains U, if floating point can tell.
 
-    Sums are taken over rows of the square first, so that rounding errors grow like the square root
-    of the number of candidates.
+    ``sums`` are prefix sums of n weights.  Each addition errs by at most 2**-53 of the total, so a
+    sum and the total by n 2**-53 each; 1024 units are left for exp, its argument and the two ends.
     """
-
-    size: int
-    square: NDArray[np.float64]
-    rows: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, exponent: NDArray[np.float64]) -> _Shares:
-        """Weigh candidates whose scores lie so far below the best."""
-        side = math.isqrt(exponent.size - 1) + 1
-        weights = np.zeros(side * side)
-        np.exp(-exponent, out=weights[: exponent.size])
-        square = weights.reshape(side, side)
-        return cls(exponent.size, square, np.cumsum(square.sum(axis=1)))
-
-    def selected(self, word: int, bits: int) -> int | None:
-        """Find the candidate whose share of [0, 1) contains U, if floating point can tell."""
-        side, rows = len(self.rows), self.rows
-        total = float(rows[-1])
-        first, last = math.ldexp(word, -bits) * total, math.ldexp(word + 1, -bits) * total
-        row = min(int(np.searchsorted(rows, first, side="right")), side - 1)
-        before = float(rows[row - 1]) if row else 0.0
-        sums = before + np.cumsum(self.square[row])
-        column = min(int(np.searchsorted(sums, first, side="right")), side - 1)
-        # rounding of exp and exponent, of the sum in each row, of both running sums, of both ends
-        radius = total * (4.0 * side + 8.0 * math.log(self.size) + 1024.0) * 2.0**-52
-        index = row * side + column
-        start, end = float(sums[column - 1]) if column else before, float(sums[column])
-        above = index == 0 or first - start > radius
-        below = index == self.size - 1 or (index < self.size and end - last > radius)
-        return index if above and below else None
+    total, size = float(sums[-1]), len(sums)
+    first, last = math.ldexp(word, -bits) * total, math.ldexp(word + 1, -bits) * total
+    index = min(int(np.searchsorted(sums, first, side="right")), size - 1)
+    radius = total * (2.0 * size + 1024.0) * 2.0**-52
+    above = index == 0 or first - float(sums[index - 1]) > radius
+    below = index == size - 1 or float(sums[index]) - last > radius
+    return index if above and below else None
 
 
 def _by_integers(
@@ -174,7 +124,7 @@ def _settled(low: list[int], high: list[int], word: int, bits: int) -> int | Non
     return None
 
 
-def _gaps(scores: Scores, rate: ExactNumber) -> tuple[NDArray[np.int64], Fraction]:
+def score_gaps(scores: Scores, rate: ExactNumber) -> tuple[NDArray[np.int64], Fraction]:
     """Return how far each score is below the best, in units, and c times the unit."""
     unit = positive(rate, name="rate")
     array, denominator = _integers(scores)

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.certified import exp_neg
 from discreet.noise.bernoulli import SIZES, CoinSizes, flip
-from discreet.noise.chance import Decay
+from discreet.noise.decay import Decay
 from discreet.noise.entropy import Entropy, Words
 
 _CHUNK: Final = 1 << 16  # values that all steps find in the cache
@@ -62,7 +62,7 @@ class TableSizes:
 @final
 @dataclass(frozen=True, slots=True)
 class Boundaries:
-    """Enclosures of the first boundaries; the law is finite if nothing lies beyond the last."""
+    """Enclosures of the first boundaries; nothing lies beyond the last of a finite distribution."""
 
     low: list[int]
     high: list[int]
@@ -70,7 +70,7 @@ class Boundaries:
 
 
 class Law(Protocol):
-    """A law on indices that a table can sample."""
+    """A distribution on indices that a table can sample."""
 
     def boundaries(self, bits: int) -> Boundaries:
         """Enclose boundaries at scale 2**bits until about 2**-bits of mass is left."""
@@ -104,7 +104,7 @@ def boundaries(low: list[int], high: list[int], rest: int, bits: int) -> Boundar
 def _guide(
     values: NDArray[np.int64], index: NDArray[np.intp], settled: NDArray[np.bool_]
 ) -> tuple[NDArray[np.signedinteger[Any]], int]:
-    """Return the values of cells in the narrowest type, and the one that stands for void."""
+    """Return the values of cells in the narrowest type, and the one that marks void cells."""
     cells = np.where(settled, values[index], VOID)
     largest = int(np.abs(cells[cells != VOID]).max(initial=0))
     kind = next(k for k in (np.int16, np.int32, np.int64) if largest < np.iinfo(k).max)
@@ -114,7 +114,7 @@ def _guide(
 
 @final
 class Table:
-    """A guide table over a law, ready to sample."""
+    """A guide table over a distribution, ready to sample."""
 
     def __init__(self, law: Law, sizes: TableSizes) -> None:
         """Certify the boundaries and mark each cell that none of them crosses."""
@@ -122,7 +122,7 @@ class Table:
         self._sizes = sizes
         known = self._boundaries(sizes.word_bits)
         self._finite = known.finite
-        # one row more than boundaries: a finite law ends there, any other is never settled there
+        # one row more than boundaries: a finite distribution ends there, others are never settled
         self._floor = np.array([*known.low, 0], dtype=np.uint64)
         self._ceiling = np.array([max(high, 1) - 1 for high in known.high], dtype=np.uint64)
         self._ends = np.append(self._ceiling, np.uint64(2**64 - 1))
@@ -213,7 +213,7 @@ class Table:
             bits += self._sizes.step_bits
 
 
-_GUARD_BITS: Final = 64
+_GUARD_BITS: Final = 64  # bits that the recurrences may lose, and more
 
 
 @final
@@ -264,7 +264,7 @@ class SignedSampler:
 
 @final
 class BlockLaw:
-    """The law of (block, flat or residual).
+    """The distribution of (block, flat or residual).
 
     Blocks are numbered i = 0, 1, 2, 3, ... for Q = 0, -1, 1, -2, ...  The ``near`` blocks that
     hold all but about 2**-64 of the mass come first with their flat outcomes, then with their
@@ -380,7 +380,7 @@ class BlockSampler:
     def _accept(
         self, block: NDArray[np.int64], offset: NDArray[np.int64], entropy: Entropy
     ) -> NDArray[np.bool_]:
-        """Flip the residual coins: heads with chance (w(k) - a) / (z - a)."""
+        """Flip the residual coins: heads with probability (w(k) - a) / (z - a)."""
         span = (1 << self._bits) - 1
         ahead = block >= 0
         inner = np.where(ahead, block, ~block).astype(np.float64) * (span + 1.0) + ~ahead
@@ -421,7 +421,7 @@ class BlockSampler:
 
 @functools.lru_cache(maxsize=64)
 def table_sampler(decay: Decay, block_bits: int | None) -> SignedSampler | BlockSampler:
-    """Return the sampler of a two-sided law: over blocks of integers, or over single ones."""
+    """Return the sampler of two-sided noise: over blocks of integers, or over single ones."""
     if block_bits is None:
         return SignedSampler(decay, TableSizes())
     return BlockSampler(decay, block_bits, TableSizes())

@@ -48,26 +48,22 @@ from discreet.certified import log
 from discreet.exact import Interval, float_down
 from discreet.noise.bernoulli import SIZES as COIN_SIZES
 from discreet.noise.bernoulli import CoinSizes, Enclosure, exp_coins, flip
-from discreet.noise.chance import ratio
+from discreet.noise.decay import ratio
 from discreet.noise.distribution import BITS
 from discreet.noise.entropy import Entropy
 
-CHUNK: Final = 1 << 16
+CHUNK: Final = 1 << 16  # values that stay in the cache
 BLOCK_BITS: Final = 5  # Q has a scale in [16, 32), so R is accepted at least 15 times in 16
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSizes:
-    """How many bits of U are read at first, how many each time after, and how coins are read.
-
-    ``tries`` is how many attempts each element gets at once; it takes the first that is accepted.
-    """
+    """How many bits of U are read at first, how many each time after, and how coins are read."""
 
     word_bits: int = 64
     step_bits: int = 64
     coins: CoinSizes = COIN_SIZES
-    tries: int = 1
 
 
 SIZES: Final = FreeSizes()
@@ -101,13 +97,6 @@ class Parameters:
             return Parameters(self.floats[chosen], lambda index: exact(index + chosen.start))
         return Parameters(self.floats[chosen], lambda index: exact(int(chosen[index])))
 
-    def again(self, times: int) -> Parameters:
-        """Put so many copies of all elements one after another."""
-        if self.floats.ndim == 0 or times == 1:
-            return self
-        exact, count = self.exact, self.floats.size
-        return Parameters(np.concatenate([self.floats] * times), lambda index: exact(index % count))
-
 
 def settle_geometric(
     scale: Fraction, word: int, bits: int, entropy: Entropy, step_bits: int = 64
@@ -133,62 +122,48 @@ def laplace_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Laplace draws; values beyond int64 stop at its ends."""
-    repeated(out, scale, partial(_laplace_attempt, entropy=entropy, sizes=sizes), sizes.tries)
+    repeated(out, scale, partial(_laplace_attempt, entropy=entropy, sizes=sizes))
 
 
 def geometric_into(
     out: NDArray[np.int64], scale: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with geometric draws, k >= 0 with weight exp(-k / scale), up to 2**63."""
-    repeated(out, scale, partial(_geometric_attempt, entropy=entropy, sizes=sizes), sizes.tries)
+    repeated(out, scale, partial(_geometric_attempt, entropy=entropy, sizes=sizes))
 
 
 def gaussian_into(
     out: NDArray[np.int64], variance: Parameters, entropy: Entropy, sizes: FreeSizes = SIZES
 ) -> None:
     """Overwrite ``out`` with discrete Gaussian draws; values beyond int64 stop at its ends."""
-    repeated(out, variance, partial(_gaussian_attempt, entropy=entropy, sizes=sizes), sizes.tries)
+    repeated(out, variance, partial(_gaussian_attempt, entropy=entropy, sizes=sizes))
 
 
 def repeated(
     out: NDArray[np.int64],
     parameters: Parameters,
     attempt: Callable[[Parameters, int], Attempt],
-    tries: int = 1,
 ) -> None:
     """Fill ``out`` chunk by chunk, then try the rejected elements again until none is left.
 
-    Attempts are independent: each element has the distribution of an accepted attempt, however many
-    ``tries`` it gets at once.
+    Attempts are independent: each element has the distribution of an accepted attempt.
     """
     if not out.size:
         return
     if out.size <= CHUNK:
-        out[:], accepted = _first_accepted(parameters, out.size, attempt, tries)
+        out[:], accepted = attempt(parameters, out.size)
         todo = np.flatnonzero(~accepted)
     else:
         again = []
         for start in range(0, out.size, CHUNK):
             part = slice(start, min(start + CHUNK, out.size))
             chosen = parameters.take(part)
-            out[part], accepted = _first_accepted(chosen, part.stop - start, attempt, tries)
+            out[part], accepted = attempt(chosen, part.stop - start)
             again.append(np.flatnonzero(~accepted) + start)
         todo = np.concatenate(again)
     while todo.size:
-        out[todo], accepted = _first_accepted(parameters.take(todo), todo.size, attempt, tries)
+        out[todo], accepted = attempt(parameters.take(todo), todo.size)
         todo = todo[~accepted]
-
-
-def _first_accepted(
-    parameters: Parameters, count: int, attempt: Callable[[Parameters, int], Attempt], tries: int
-) -> Attempt:
-    values, accepted = attempt(parameters.again(tries), count * tries)
-    if tries == 1:
-        return values, accepted
-    ways = accepted.reshape(tries, count)
-    first = ways.argmax(axis=0)
-    place = first * count + np.arange(count)
-    return values[place], accepted[place]
 
 
 @final
@@ -315,8 +290,8 @@ def _floor_log(
     return result
 
 
-_WIDEST: Final = Fraction(1 << 57)
-_GUARD_BITS: Final = 8
+_WIDEST: Final = Fraction(1 << 57)  # gaps of this scale leave room for their tail in 64 bits
+_GUARD_BITS: Final = 8  # bits that a quotient of two enclosures may lose
 
 
 def rare_heads(
@@ -336,7 +311,7 @@ def rare_heads(
 
 
 def _scale(most: Fraction) -> Fraction:
-    """Return a scale of gaps that are short enough for coins of at most this chance.
+    """Return a scale of gaps that are short enough for coins of at most this probability.
 
     >>> _scale(Fraction(1, 4)), _scale(Fraction(1, 1 << 400)) == 1 << 57
     (Fraction(3, 1), True)
@@ -397,7 +372,7 @@ def _center(variance: Fraction, least: int) -> Fraction:
     return Fraction(2.0 * float(variance) / (far + math.sqrt(far * far + 4.0 * float(variance))))
 
 
-def _attempt(  # noqa: PLR0913, PLR0917 (one law, and how it is drawn)
+def _attempt(  # noqa: PLR0913, PLR0917 (one distribution)
     scale: Parameters,
     count: int,
     variance: Fraction,

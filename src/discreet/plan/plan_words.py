@@ -22,7 +22,7 @@ from discreet.plan.pricing.calibration import Price
 from discreet.plan.pricing.group_sensitivity import Noise, ScoredChoice, root_up, trees_of
 from discreet.plan.statistics.truncation import brief_cuts
 from discreet.requests.engine_request import EngineRequest
-from discreet.units.unit import describe_unit
+from discreet.units import describe_unit
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan

@@ -13,8 +13,7 @@ from typing import Final
 
 from discreet.accounting import Left
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
-from discreet.units import PrivacyUnit
-from discreet.units.unit import describe_unit
+from discreet.units import PrivacyUnit, describe_unit
 
 _WIDTH: Final = 240
 

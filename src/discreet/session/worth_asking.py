@@ -51,6 +51,7 @@ def too_noisy(
         what=f"{expected.why()}.",
         why="the answer would be paid for and could not be read; nothing was spent.",
         do=f"{do}; confirm=True asks anyway.",
+        epsilon=None if found is None else _text(found[0]),
     )
 
 

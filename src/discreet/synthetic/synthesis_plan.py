@@ -23,8 +23,7 @@ from discreet.synthetic.domain import Domain, NumberBins
 from discreet.synthetic.methods.aim import memory_bytes
 from discreet.synthetic.program import SyntheticDraw
 from discreet.synthetic.report.error_report import error_curve
-from discreet.units import PrivacyUnit
-from discreet.units.unit import describe_unit
+from discreet.units import PrivacyUnit, describe_unit
 
 if TYPE_CHECKING:  # made by planning, and handed in
     from discreet.session.programs import Program

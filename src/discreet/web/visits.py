@@ -16,7 +16,7 @@ from fastapi import Depends, Path, Request
 from fastapi.responses import HTMLResponse, Response
 
 from discreet.errors import NotAllowed, UnknownName, WrongKind
-from discreet.units.unit import describe_unit
+from discreet.units import describe_unit
 from discreet.web.desk import DatasetFacts, Desk, Visitor
 from discreet.web.rendering import page
 

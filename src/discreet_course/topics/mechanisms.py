@@ -16,9 +16,9 @@ from discreet.mechanisms import (
     discrete_gaussian_sigma,
 )
 from discreet.noise import ReplayEntropy
-from discreet.units import average_sensitivity, sum_sensitivity
 from discreet_course.exercise import Exercise
 from discreet_course.judges import Law, Number, OneOf, PrivateProgram
+from discreet_course.sensitivity import average_sensitivity, sum_sensitivity
 
 
 def _noisy_choice(votes: tuple[int, int], coins: ReplayEntropy) -> int:

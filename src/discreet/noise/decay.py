@@ -1,10 +1,9 @@
-"""Probabilities, enclosed: rationals, exp(-x), 1 / (1 + exp(x)), and exp(-h) times a factor.
+"""Exponential weights, enclosed: exp(-h) times a factor, and runs of such weights.
 
 Trust: kernel.
 
 Tails of noise are astronomically small: exp(-h) times a moderate factor.  Keeping the two apart
-gives logarithms at any depth and relative precision at every depth.  Exact probabilities enclose
-themselves between integers at any scale: ``low <= 2**bits * p <= high``.
+gives logarithms at any depth and relative precision at every depth.
 
 Definition.  ``Decay`` is h(a) = linear * a + quadratic * a**2 with rational coefficients: h(a) =
 a / scale for discrete Laplace noise, a**2 / (2 variance) for discrete Gaussian noise.  Along an
@@ -21,15 +20,10 @@ from typing import Final, final
 
 from discreet.certified import exp_neg, log
 from discreet.errors import OutOfRange
-from discreet.exact import ExactNumber, Interval, freeze, probability, rational, whole
+from discreet.exact import Interval
 
-_DEEPEST: Final = 1 << 16
-_FAR: Final = 512
-
-
-def checked_bits(bits: object) -> int:
-    """Read how many bits an enclosure is to have."""
-    return whole(bits, name="bits", low=1, high=1 << 20)
+_DEEPEST: Final = 1 << 16  # smaller numbers are enclosed from above only
+_FAR: Final = 512  # from here on, dividing by a power of two first is faster
 
 
 def complement(tail: Interval) -> Interval:
@@ -42,7 +36,7 @@ def complement(tail: Interval) -> Interval:
 
 
 def log_of(value: Interval, bits: int) -> Interval:
-    """Enclose the logarithm of a chance that is not zero.
+    """Enclose the logarithm of a probability that is not zero.
 
     >>> log_of(Interval(Fraction(1), Fraction(1)), 8)
     Interval(low=Fraction(0, 1), high=Fraction(0, 1))
@@ -116,96 +110,6 @@ def ratio(scale: Fraction, bits: int) -> Interval:
     fine = bits + 16 + 2 * math.ceil(scale).bit_length()
     low, high = exp_neg(1 / scale, fine)
     return Interval(Fraction(low, 1 << fine), Fraction(high, 1 << fine))
-
-
-@final
-@dataclass(frozen=True, slots=True, init=False)
-class Ratio:
-    """A rational chance.
-
-    >>> Ratio("0.25").enclose(4)
-    (4, 4)
-    """
-
-    p: Fraction
-
-    def __init__(self, p: ExactNumber) -> None:
-        """Take an exact chance from 0 to 1."""
-        freeze(self, p=probability(p, name="p"))
-
-    def enclose(self, bits: int) -> tuple[int, int]:
-        """Enclose the chance at scale 2**bits."""
-        checked_bits(bits)
-        floor, rest = divmod(self.p.numerator << bits, self.p.denominator)
-        return floor, floor + (rest != 0)
-
-
-@final
-@dataclass(frozen=True, slots=True, init=False)
-class ExpNeg:
-    """The chance exp(-x), x >= 0.
-
-    >>> ExpNeg(0).enclose(4)
-    (16, 16)
-    """
-
-    x: Fraction
-
-    def __init__(self, x: ExactNumber) -> None:
-        """Take an exact exponent, not negative."""
-        freeze(self, x=_exponent(x))
-
-    def enclose(self, bits: int) -> tuple[int, int]:
-        """Enclose the chance at scale 2**bits."""
-        low, high = exp_neg(self.x, checked_bits(bits))
-        return low, min(high, 1 << bits)
-
-
-@final
-@dataclass(frozen=True, slots=True, init=False)
-class Logistic:
-    """The chance 1 / (1 + exp(x)), x >= 0: how often randomized response of loss x lies.
-
-    >>> Logistic(0).enclose(4)
-    (8, 8)
-    """
-
-    x: Fraction
-
-    def __init__(self, x: ExactNumber) -> None:
-        """Take an exact exponent, not negative."""
-        freeze(self, x=_exponent(x))
-
-    def enclose(self, bits: int) -> tuple[int, int]:
-        """Enclose the chance at scale 2**bits: e / (1 + e) for e = exp(-x)."""
-        one = 1 << (checked_bits(bits) + 32)
-        low, high = exp_neg(self.x, bits + 32)
-        return (low << bits) // (one + low), -((-high << bits) // (one + high))
-
-
-Chance = Ratio | ExpNeg | Logistic
-
-
-def chance_scaled(chance: ExpNeg | Logistic, bits: int) -> ScaledExponential:
-    """Write an irrational chance as exp(-x) times a moderate factor.
-
-    >>> chance_scaled(ExpNeg(3), 64).exponent
-    Fraction(3, 1)
-    """
-    if isinstance(chance, ExpNeg):
-        return ScaledExponential(chance.x, Interval(Fraction(1), Fraction(1)))
-    one = 1 << (bits + 8)
-    low, high = exp_neg(chance.x, bits + 8)
-    return ScaledExponential(
-        chance.x, Interval(Fraction(one, one + high), Fraction(one, one + low))
-    )
-
-
-def _exponent(x: ExactNumber) -> Fraction:
-    number = rational(x, name="x")
-    if number < 0:
-        raise OutOfRange("x is negative; give x >= 0.")
-    return number
 
 
 @final
