@@ -40,7 +40,7 @@ from discreet.errors import NotPerUnit, UnsupportedSQL
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
 from discreet.plan.binding.joins import equalities
-from discreet.plan.binding.names import BoundRelation, checked, condition
+from discreet.plan.binding.names import BoundRelation, FreshNames, checked, condition
 from discreet.plan.binding.public_keys import GroupKey, fine_keys, is_whole, public_values
 from discreet.plan.binding.scope import enforce_scope
 from discreet.plan.binding.subqueries import private_value
@@ -461,7 +461,8 @@ def _bound(
     limit = FanOut(max_fan_out, public_rows)
 
     def bind(matches: int) -> BoundRelation:
-        return Binder(schema, names, fan_out=replace(limit, matches=matches)).bind(relation)
+        fan_out = replace(limit, matches=matches, fresh=FreshNames())
+        return Binder(schema, names, fan_out=fan_out).bind(relation)
 
     bound = within(max_fan_out, bind)
     public = {table.name for table in schema.tables if table.public}

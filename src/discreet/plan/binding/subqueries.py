@@ -77,10 +77,10 @@ _FORM: Final = "compare them with WHERE {} inside the subquery, and more after A
 
 
 def bind_semi_join(
-    node: SemiJoin, left: BoundRelation, leaves: Leaves, fresh: FreshNames, limit: FanOut
+    node: SemiJoin, left: BoundRelation, leaves: Leaves, limit: FanOut
 ) -> BoundRelation:
     """Keep the rows of a bound relation that meet, or do not meet, the leaves of another."""
-    right, inside, outer = _right_side(node, leaves, fresh, limit)
+    right, inside, outer = _right_side(node, leaves, limit)
     unique = _unique(left, right)
     on = [condition(_scoped(part, inside, left.fields), unique) for part in outer]
     if node.compared is None:
@@ -105,7 +105,7 @@ def bind_semi_join(
 
 
 def _right_side(
-    node: SemiJoin | Valued, leaves: Leaves, fresh: FreshNames, limit: FanOut
+    node: SemiJoin | Valued, leaves: Leaves, limit: FanOut
 ) -> tuple[BoundRelation, tuple[Field, ...], list[Expression]]:
     """Join the leaves of a subquery on its own conditions.
 
@@ -113,7 +113,7 @@ def _right_side(
     """
     inside = side_by_side(leaves[0]).fields
     own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
-    rows, rest = join_all(leaves, own, fresh, limit, node.span)
+    rows, rest = join_all(leaves, own, limit, node.span)
     if rest is not None:
         rows = replace(rows, relation=Filter(rows.relation, rest, span=node.span))
     return rows, inside, [part for part in conjuncts(node.on) if not is_inside(part, inside)]
@@ -213,16 +213,15 @@ Aggregation = Callable[[Aggregated, BoundRelation], BoundRelation]
 """Binds an aggregation over a relation that is bound already, or refuses it."""
 
 
-def bind_value(  # noqa: PLR0913, PLR0917  both sides, and what limits their join
+def bind_value(
     node: Valued,
     left: BoundRelation,
     leaves: Leaves,
     aggregated: Aggregation,
-    fresh: FreshNames,
     limit: FanOut,
 ) -> BoundRelation:
     """Add a value of the leaves of one relation to the rows of another."""
-    rows, inside, outer = _right_side(node, leaves, fresh, limit)
+    rows, inside, outer = _right_side(node, leaves, limit)
     pairs = [_sides(part, inside, node.span) for part in outer]
     totals = _totals(node, [theirs for theirs, _ in pairs], rows, aggregated)
     if left.public and not totals.public:
@@ -240,8 +239,8 @@ def bind_value(  # noqa: PLR0913, PLR0917  both sides, and what limits their joi
         condition(Call("=", (value, Column(key.column))), unique)
         for value, key in zip(ours, keys, strict=True)
     )
-    joined = _joined(node, left, totals, on, fresh, limit)
-    return _with_value(node, left, joined, _value(node, named, met=not pairs), fresh)
+    joined = _joined(node, left, totals, on, limit)
+    return _with_value(node, left, joined, _value(node, named, met=not pairs), limit.fresh)
 
 
 def _sides(
@@ -288,17 +287,16 @@ def private_value(span: Span | None) -> NotPerUnit:
     )
 
 
-def _joined(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limits their join
+def _joined(
     node: Valued,
     left: BoundRelation,
     totals: BoundRelation,
     on: Expression | None,
-    fresh: FreshNames,
     limit: FanOut,
 ) -> BoundRelation:
     kind = "cross" if on is None else "left"
     join = Join(left.relation, totals.relation, kind, on, span=node.span)
-    joined = join_on(join, left, totals, on, fresh, limit)
+    joined = join_on(join, left, totals, on, limit)
     return replace(joined, key=left.key if joined.fan_out == left.fan_out else None)
 
 
