@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from discreet.engines.backends import DONE, ENGINES, MATRIX, SECTIONS
+from discreet.engines.warehouses import WAREHOUSES
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# What each engine can do
@@ -26,6 +27,14 @@ engine; everything else is refused before anything is charged, for the reason gi
 
 The *reference* computes row by row, in plain Python. It is part of the tests and checks the others.
 """
+PRINTED = """## Warehouses
+
+`discreet.engines.warehouses` has a dialect for each of these, as a start for an engine
+([write an engine](guide/write-an-engine.md)). The tests print its statements and parse them back;
+nothing runs them, so nobody has seen that they return the same integers.
+
+| | statements | results |
+|---|---|---|"""
 
 
 def page() -> str:
@@ -36,7 +45,9 @@ def page() -> str:
         parts.append(f"## {section}\n\n| | {' | '.join(ENGINES)} |\n|---|{'---|' * len(ENGINES)}")
         parts += [f"| {feature} | {' | '.join(row(feature, notes))} |" for feature in features]
         parts.append("")
-    parts.append("## Reasons\n")
+    parts.append(PRINTED)
+    parts += [f"| {each.title} | printed and parsed back | not run by us |" for each in WAREHOUSES]
+    parts.append("\n## Reasons\n")
     parts += [f"{number}. {text}" for text, number in notes.items()]
     return "\n".join(parts) + "\n"
 

@@ -328,3 +328,7 @@ class ClickHouse(SqlEngine):
         if self._session is not None:
             self._session.close()
         self._session = None
+
+
+if __name__ == "__main__":
+    print(f"{CLICKHOUSE.title}: dp.open('clickhouse:///folder/database.table', policy=...)")

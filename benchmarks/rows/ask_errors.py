@@ -27,8 +27,8 @@ from benchmarks.rows.ask_others import (
     by_tumult,
     width,
 )
+from discreet.aggregates.mean import Mean
 from discreet.mechanisms import NoisyKeys
-from discreet.plan.aggregates.means import Mean
 from discreet.plan.plan import Plan
 from discreet.session import Session
 

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from benchmarks.peers.environment import Peers
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.noise_quantiles import noise_half_width
+from discreet.plan.noise_errors import half_width
 
 CONFIDENCE: Final = Fraction(19, 20)
 MOST: Final = 100
@@ -64,7 +64,7 @@ class Case:
 
 def width(*terms: tuple[int | Fraction, Law]) -> float:
     """Return the half width, at 95 %, of a sum of noises times factors."""
-    return float(noise_half_width(tuple((Fraction(a), law) for a, law in terms), CONFIDENCE))
+    return float(half_width(tuple((Fraction(a), law) for a, law in terms), CONFIDENCE))
 
 
 def by_google(case: Case) -> dict[str, float]:

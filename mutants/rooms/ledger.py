@@ -93,8 +93,8 @@ MUTANTS: Final = (
     Mutant(
         name="half a line of a witness counts",
         file="discreet/ledger/witness.py",
-        old='    for line in reversed(begun.split(b"\\n")[:-1]):\n',
-        new='    for line in reversed(begun.split(b"\\n")):\n',
+        old="        for line in reversed(lines if size <= _TAIL else lines[1:]):\n",
+        new="        for line in reversed([*(lines if size <= _TAIL else lines[1:]), rest]):\n",
         why="What counts before it is whole may lead, and a crash makes it refuse a good ledger.",
         caught_by=(
             "tests/ledger/test_witness.py::test_a_ledger_is_accepted_where_it_holds_the_last_whole_anchor_and_nowhere_else",

@@ -108,7 +108,7 @@ MUTANTS: Final = (
         new="    indivisible: bool = field(default=False, repr=False, compare=False)",
         why="Prices are looked up by equality: a group is charged the smaller of two prices.",
         caught_by=(
-            "tests/accounting/test_leaf_product.py::test_one_release_is_never_charged_as_several",
+            "tests/accounting/test_price_order.py::test_one_release_is_never_charged_as_several",
         ),
     ),
 )

@@ -160,6 +160,26 @@ MUTANTS: Final = (
         caught_by=("tests/plan/test_fan_out.py::test_nobody_has_more_rows_than_the_plan_says",),
     ),
     Mutant(
+        name="a row of a subquery is compared with any number of others",
+        file="discreet/plan/binding/subqueries.py",
+        old="    if right.public and not left.public and of_pairs:",
+        new="    if False:",
+        why="One person's row takes as long as there are public rows, and the time tells.",
+        caught_by=(
+            "tests/engines/test_work.py::test_no_row_is_compared_with_many_others_in_a_subquery",
+        ),
+    ),
+    Mutant(
+        name="texts are read as numbers for nothing",
+        file="discreet/requests/text_limits.py",
+        old="            time += _TO_FLOAT * times if types",
+        new="            time += 0 if types",
+        why="One person's row takes a tick longer, and the time tells.",
+        caught_by=(
+            "tests/engines/test_work.py::test_a_question_that_makes_too_many_texts_is_refused",
+        ),
+    ),
+    Mutant(
         name="the upper clamp of a value is forgotten",
         file="discreet/plan/statistics/fixed_point.py",
         old='    return Call("GREATEST", (Call("LEAST", (value, Literal(high))), Literal(low)))',

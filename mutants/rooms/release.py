@@ -61,14 +61,8 @@ MUTANTS: Final = (
     Mutant(
         name="all groups share one noise",
         file="discreet/release/answer.py",
-        old=(
-            "        exact = _exact(raw, noise.measure)\n"
-            "        values = noise.mechanism.run(exact[places], entropy=entropy)"
-        ),
-        new=(
-            "        exact = _exact(raw, noise.measure)\n"
-            "        values = exact[places] + noise.mechanism.run(np.zeros(1, np.int64), entropy=entropy)"
-        ),
+        old="        values = law.run(exact, entropy=entropy)\n",
+        new="        values = exact + law.run(np.zeros(1, np.int64), entropy=entropy)\n",
         why="All groups share one noise, so differences of groups are exact.",
         caught_by=(
             "tests/release/test_answer.py::test_an_answer_is_one_run_of_each_mechanism_of_the_plan",
@@ -98,16 +92,8 @@ MUTANTS: Final = (
     Mutant(
         name="totals without noise where there are no groups",
         file="discreet/release/answer.py",
-        old=("        if noise.measure in drawn:\n            continue\n        running"),
-        new=(
-            "        if noise.measure in drawn:\n"
-            "            continue\n"
-            "        if not plan.request.keys and noise.distances.strategy is None:\n"
-            "            exact = _exact(raw, noise.measure)\n"
-            "            totals[noise.measure] = NoisyTotal((Run(values=exact, mechanism=noise.mechanism),))\n"
-            "            continue\n"
-            "        running"
-        ),
+        old="        values = law.run(exact, entropy=entropy)\n",
+        new="        values = exact if not plan.request.keys else law.run(exact, entropy=entropy)\n",
         why="Counts of everybody are told as they are.",
         caught_by=(
             "tests/audit/test_questions.py::test_answers_that_are_paid_and_recorded_keep_their_promise",

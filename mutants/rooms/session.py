@@ -10,8 +10,8 @@ MUTANTS: Final = (
     Mutant(
         name="a plan buys limits",
         file="discreet/session/purchases.py",
-        old="            if confirm is None:\n",
-        new="            if confirm is None and not spreads:\n",
+        old="        if buying is None:\n",
+        new="        if buying is None and not plans:\n",
         why="A plan spends nothing: whoever plans again and again has bought what nobody counted on.",
         caught_by=("tests/session/test_purchases.py::test_a_plan_spends_nothing",),
     ),
@@ -27,12 +27,12 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="bounds that are found follow from the plan",
-        file="discreet/session/two_stages.py",
-        old="        bounds = private_bounds(search, raw, entropy=entropy)\n",
+        file="discreet/session/answer_pipeline.py",
+        old="        bounds = private_bounds(plan.search, raw, entropy=self.entropy)\n",
         new=(
             "        from discreet.noise import KeyedEntropy\n"
             "        again = KeyedEntropy(key=bytes.fromhex(plan.digest)[:32], label='bounds')\n"
-            "        bounds = private_bounds(search, raw, entropy=again)\n"
+            "        bounds = private_bounds(plan.search, raw, entropy=again)\n"
         ),
         why="Whoever knows the question knows which values stood out.",
         caught_by=("tests/session/test_fresh_noise.py::test_bounds_that_are_found_are_drawn_anew",),
@@ -41,19 +41,15 @@ MUTANTS: Final = (
         name="data is read before it is paid for",
         file="discreet/session/answer_pipeline.py",
         old=(
-            "        key = self._pay(plan, question)\n"
-            "        begun = self.record.start(key)\n"
-            "        if isinstance(begun, StoredAnswer):\n"
-            "            return _answered(begun)\n"
-            "        return _answered(self.record.release(key, self._close_on_failure(key, draw)))"
+            "        key, begun = self._begin(plan, question)\n"
+            "        if isinstance(begun, Started):\n"
+            "            begun = self.record.release(key, self._close_on_failure(key, draw))\n"
         ),
         new=(
             "        written = draw()\n"
-            "        key = self._pay(plan, question)\n"
-            "        begun = self.record.start(key)\n"
-            "        if isinstance(begun, StoredAnswer):\n"
-            "            return _answered(begun)\n"
-            "        return _answered(self.record.release(key, written))"
+            "        key, begun = self._begin(plan, question)\n"
+            "        if isinstance(begun, Started):\n"
+            "            begun = self.record.release(key, written)\n"
         ),
         why="A process that dies in between has told its data and paid nothing.",
         caught_by=(
@@ -71,8 +67,8 @@ MUTANTS: Final = (
     Mutant(
         name="another draw is not charged",
         file="discreet/session/answer_pipeline.py",
-        old=("        key = self._key(question, delta)\n        self.record.charge("),
-        new=("        key = self._key(plan.digest, delta)\n        self.record.charge("),
+        old="        key = self._key(question, delta)\n        return key",
+        new="        key = self._key(plan.digest, delta)\n        return key",
         why="A second answer to the same question is told for the price of one.",
         caught_by=("tests/session/test_remeasure.py::test_two_draws_are_better_than_one",),
     ),
@@ -177,9 +173,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="a program is carried out for whatever the policy allows",
-        file="discreet/session/session.py",
-        old="                check_allowed(known.price, self._policy.limits)\n            for read",
-        new="                str(known.price)\n            for read",
+        file="discreet/session/answer_pipeline.py",
+        old="            check_allowed(known.price, self.policy.limits)\n        for read",
+        new="            str(known.price)\n        for read",
         why="The limit for one question is the owner's, and programs are questions.",
         caught_by=("tests/synthetic/test_programs.py::test_the_policy_limits_the_price",),
     ),

@@ -252,6 +252,25 @@ class NeighborGraph:
         count = whole(size, name="size")
         return cls(size=size, edges=[(i, j) for j in range(count) for i in range(j)])
 
+    @classmethod
+    def of_tables(
+        cls, tables: Sequence[Sequence[Hashable]], *, relation: Relation | str
+    ) -> NeighborGraph:
+        """Return the graph of the given tables under a relation.
+
+        >>> NeighborGraph.of_tables([[], ["a"], ["b"]], relation="add_remove").edges == {
+        ...     (0, 1), (0, 2)}
+        True
+        """
+        kind, chosen = Relation.read(relation), listed(tables, name="tables")
+        pairs = [
+            (i, j)
+            for j in range(len(chosen))
+            for i in range(j)
+            if table_distance(chosen[i], chosen[j], relation=kind) == 1
+        ]
+        return cls(size=len(chosen), edges=pairs)
+
     def ordered(self) -> Iterator[tuple[int, int]]:
         """Yield every pair of neighbors in both orders."""
         for i, j in sorted(self.edges):

@@ -14,7 +14,6 @@ from discreet.accounting.values import (
     at_least,
     below,
     between,
-    but_not,
     equals,
     is_not_null,
     is_null,
@@ -30,7 +29,14 @@ DOMAIN = {
 }
 RECORDS = [dict(zip(DOMAIN, values, strict=True)) for values in itertools.product(*DOMAIN.values())]
 CONDITIONS = {
-    "age": [equals(0), at_least(0), below(1), between(0, 1), but_not(equals(1)), is_not_null()],
+    "age": [
+        equals(0),
+        at_least(0),
+        below(1),
+        between(0, 1),
+        (~equals(1) & is_not_null()),
+        is_not_null(),
+    ],
     "state": [equals("CA"), equals("NY"), one_of("CA", "NY"), ~equals("CA"), is_null()],
     "alive": [equals(True), equals(False), is_null()],
     "dose": [at_least(1), below(1), is_not_null()],

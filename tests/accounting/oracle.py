@@ -63,8 +63,8 @@ def law_of(node: Node, rows: Sequence[Record]) -> Law:  # noqa: PLR0911  (one fo
             return independent(law_of(child, rows) for _ in range(times))
         case Parallel(key=key, parts=parts):
             return independent(
-                law_of(part.child, [row for row in rows if row[key] in part.values])
-                for part in parts
+                law_of(child, [row for row in rows if row[key] in values])
+                for values, child in parts
             )
         case Where(box=box, child=child):
             return law_of(child, [row for row in rows if row in box])

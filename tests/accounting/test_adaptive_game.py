@@ -1,19 +1,14 @@
 """Games of a few rounds against all strategies, one by one, and against the accountant."""
 
-import math
 from fractions import Fraction
 from itertools import product
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Choice, Leaf, Sequential, account
-from discreet.errors import NotComposable, OutOfRange, WrongKind
 from discreet.mechanisms import FiniteMechanism
-from discreet.units import NeighborGraph
 from tests.accounting.adaptive_game import AdaptiveGame
-from tests.accounting.games import Ask, value
 
 ODDS = [Fraction(1), Fraction(3, 2), Fraction(2), Fraction(5)]
 COIN = FiniteMechanism(matrix=[["3/4", "1/4"], ["1/4", "3/4"]])
@@ -79,31 +74,6 @@ def test_the_value_is_that_of_the_best_of_all_strategies(rounds, odds):
     assert game.planned_delta_at(odds=odds) == brute_force(rounds, odds, blind)
 
 
-@pytest.mark.parametrize("odds", ODDS)
-def test_three_rounds_against_all_strategies(odds):
-    rounds = [[COIN, ALARM]] * 3
-    best = brute_force(rounds, odds, all_strategies(rounds))
-    assert AdaptiveGame(*rounds).delta_at(odds=odds) == best
-
-
-@settings(max_examples=40, deadline=None)
-@given(MENUS, st.sampled_from(ODDS))
-def test_a_best_strategy_reaches_the_value(rounds, odds):
-    game = AdaptiveGame(*rounds)
-    picks = game.strategy(odds=odds)
-    reached = [
-        partial_delta(picks, rounds, here, there, odds)
-        for here, there in rounds[0][0].graph.ordered()
-    ]
-    assert max(reached) == game.delta_at(odds=odds)
-
-
-def partial_delta(picks, rounds, here, there, odds):
-    """As ``delta``, for a strategy that says nothing about what cannot happen on its side."""
-    filled = {seen: picks.get(seen, 0) for strategy in all_strategies(rounds) for seen in strategy}
-    return delta(filled, rounds, here, there, odds)
-
-
 @settings(max_examples=40, deadline=None)
 @given(MENUS)
 def test_the_accountant_is_never_below_the_game(rounds):
@@ -128,71 +98,6 @@ def test_looking_pays_and_the_joined_price_is_above_it():
     assert solved.planned.high + 0.01 < solved.adaptive.low
     assert solved.adaptive.high + 0.01 < solved.joined
     assert str(solved).startswith("delta at epsilon 0.7: planned 0.57")
-
-
-@pytest.mark.parametrize("odds", ODDS)
-def test_it_agrees_with_the_game_against_a_filter(odds):
-    """An older solver of the tests: a filter that accepts so many questions."""
-    menu = [Ask(tuple(zip(*option.matrix, strict=True)), (1,)) for option in (COIN, ALARM)]
-    turned = [ask.swapped() for ask in menu]
-    for rounds in (1, 2, 3):
-        other = max(
-            value(m, lambda spent, n=rounds: spent[0] <= n, odds, 1) for m in (menu, turned)
-        )
-        assert AdaptiveGame(*[[COIN, ALARM]] * rounds).delta_at(odds=odds) == other
-
-
-def test_all_neighbors_of_a_graph_are_tried():
-    line = NeighborGraph.line(3)
-    rows = [["1/2", "1/2"], ["1/2", "1/2"], ["1/8", "7/8"]]
-    near = FiniteMechanism(matrix=rows, graph=line)
-    far = FiniteMechanism(matrix=[rows[2], rows[0], rows[1]], graph=line)
-    assert AdaptiveGame([near]).delta_at(odds=1) == Fraction(3, 8)
-    assert AdaptiveGame([near], [far]).delta_at(odds=1) == Fraction(3, 8)  # never both at once
-    alone = FiniteMechanism(matrix=rows, graph=NeighborGraph(size=3, edges=[]))
-    assert AdaptiveGame([alone]).delta_at(odds=1) == 0
-    assert AdaptiveGame().delta_at(odds=2) == 0
-    assert AdaptiveGame().strategy(odds=2) == {}
-
-
-def test_one_round_is_the_mechanism_and_epsilon_is_enclosed():
-    for epsilon in ("0", "0.3", "1", "50", "5000"):
-        solved = AdaptiveGame([COIN]).solve(epsilon)
-        assert solved.adaptive == solved.planned
-        assert solved.adaptive.low <= COIN.loss().delta(epsilon) <= solved.adaptive.high + 1e-12
-    truth = 0.75 - math.exp(0.3) * 0.25
-    assert AdaptiveGame([COIN]).solve("0.3").adaptive.high == pytest.approx(truth, rel=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("make", "error"),
-    [
-        (lambda: AdaptiveGame([]), WrongKind),
-        (lambda: AdaptiveGame([COIN], [1]), WrongKind),
-        (lambda: AdaptiveGame(COIN), WrongKind),
-        (lambda: AdaptiveGame(3), WrongKind),
-        (
-            lambda: AdaptiveGame([COIN], [FiniteMechanism(matrix=[["1"], ["1"], ["1"]])]),
-            NotComposable,
-        ),
-        (lambda: AdaptiveGame(*[[COIN]] * 101), OutOfRange),
-        (lambda: AdaptiveGame([COIN]).delta_at(odds="1/2"), OutOfRange),
-        (lambda: AdaptiveGame([COIN]).solve(-1), OutOfRange),
-        (lambda: AdaptiveGame(*[[COIN, ALARM]] * 14).planned_delta_at(odds=2), OutOfRange),
-        (lambda: AdaptiveGame(*[[COIN]] * 20).strategy(odds=2), OutOfRange),
-    ],
-)
-def test_bad_games_are_refused(make, error):
-    with pytest.raises(error):
-        make()
-
-
-def test_a_game_with_too_many_ratios_is_refused():
-    rows = [[Fraction(k, 36) for k in (1, 2, 3, 4, 5, 6, 7, 8)]] * 2
-    rows[1] = [Fraction(k, 36) for k in (8, 5, 7, 1, 2, 4, 3, 6)]
-    menu = [FiniteMechanism(matrix=rows)]
-    with pytest.raises(OutOfRange):
-        AdaptiveGame(*[menu] * 12).delta_at(odds=2)
 
 
 def test_the_numbers_of_the_guide():

@@ -1,7 +1,6 @@
 """What cannot be used is refused by the right error, in three sentences."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from discreet.accounting import (
 )
 from discreet.errors import DiscreetError, NotComposable, OutOfRange, WrongKind
 from discreet.loss import Pure
-from discreet.mechanisms import Exponential, FiniteMechanism, Gaussian, Laplace, RandomizedResponse
+from discreet.mechanisms import Exponential, Laplace
 from discreet.units import person, row
 from discreet_course.counting import Histogram
 
@@ -30,7 +29,6 @@ ONE = Leaf(Pure(epsilon=1))
 LAPLACE = Laplace(scale=2)
 HISTOGRAM = Histogram(cells=3, noise=LAPLACE, relation="add_remove")
 SWAPPED = Histogram(cells=3, noise=LAPLACE, relation="replace")
-NOT_NODES = [Pure(epsilon=1), LAPLACE, None, 3, "leaf", [ONE], Leaf]
 
 
 def refused(call, error):
@@ -41,7 +39,7 @@ def refused(call, error):
         assert sentence.strip().endswith(".")
 
 
-@pytest.mark.parametrize("other", NOT_NODES)
+@pytest.mark.parametrize("other", [Pure(epsilon=1), LAPLACE, None, "leaf", [ONE], Leaf])
 @pytest.mark.parametrize(
     "make",
     [
@@ -62,39 +60,19 @@ def test_children_are_nodes(make, other):
     refused(lambda: make(other), WrongKind)
 
 
-def test_only_leaves_are_shuffled():
-    refused(lambda: Shuffled(2 * ONE, population=10), WrongKind)
-
-
 @pytest.mark.parametrize(
     ("count", "error"),
-    [(-1, OutOfRange), (1.0, WrongKind), ("2", WrongKind), (True, WrongKind), (None, WrongKind),
-     (10**13, OutOfRange), (ONE, WrongKind)],
-)  # fmt: skip
+    [(-1, OutOfRange), (1.0, WrongKind), ("2", WrongKind), (True, WrongKind), (10**13, OutOfRange)],
+)
 def test_counts(count, error):
     refused(lambda: Repeat(ONE, count), error)
-    refused(lambda: ONE * count, error)
     refused(lambda: Group(ONE, distance=count), error)
     refused(lambda: Shuffled(ONE, population=count), error)
     refused(lambda: Sampled(ONE, size=count, population=10), error)
-    refused(lambda: Sampled(ONE, size=1, population=count), error) if count is not None else None
     refused(lambda: Parallel("ward", {"A": ONE}, overlap=count), error)
 
 
-@pytest.mark.parametrize("distance", [-math.inf, math.nan, 1.5])
-def test_distances_of_preprocessing(distance):
-    refused(lambda: Group(ONE, distance=distance), WrongKind)
-    assert Group(ONE, distance=math.inf).distance is None
-    assert Group(ONE, distance=0).distance == 0
-
-
-def test_smallest_counts():
-    refused(lambda: Shuffled(ONE, population=1), OutOfRange)
-    refused(lambda: Parallel("ward", {"A": ONE}, overlap=0), OutOfRange)
-    assert Repeat(ONE, 0).count == 0
-
-
-@pytest.mark.parametrize("flag", [1, 0, None, "yes", np.bool_(True)])
+@pytest.mark.parametrize("flag", [1, None, "yes", np.bool_(True)])
 def test_flags(flag):
     refused(lambda: Choice(ONE, adaptive=flag), WrongKind)
     refused(lambda: Parallel("ward", {"A": ONE}, routed=flag), WrongKind)
@@ -108,128 +86,66 @@ def test_names(name):
     refused(lambda: exact_size(name), WrongKind)
 
 
-def test_choices_have_alternatives():
-    refused(Choice, OutOfRange)
-
-
-@pytest.mark.parametrize("parts", [{}, [], None, [("A", ONE)], "AB", {"A"}])
-def test_parts_are_a_mapping(parts):
-    refused(lambda: Parallel("ward", parts), WrongKind)
-
-
-@pytest.mark.parametrize("value", [math.nan, (1, 2), object(), 1j])
-def test_parts_are_named_by_values(value):
-    with pytest.raises(DiscreetError):
-        Parallel("ward", {value: ONE})
-
-
-@pytest.mark.parametrize("box", [None, {}, "age > 3", {"age": 3}])
-def test_conditions_are_boxes(box):
-    refused(lambda: Where(box, ONE), WrongKind)
-
-
 @pytest.mark.parametrize(
-    ("sample", "error"),
+    ("call", "error"),
     [
-        ({}, WrongKind),
-        ({"rate": "0.1", "size": 3}, WrongKind),
-        ({"rate": "0.1", "population": 3}, WrongKind),
-        ({"rate": "0.1", "size": 1, "population": 3}, WrongKind),
-        ({"size": 3}, WrongKind),
-        ({"population": 3}, WrongKind),
-        ({"size": 4, "population": 3}, OutOfRange),
-        ({"rate": 0}, OutOfRange),
-        ({"rate": 2}, OutOfRange),
-        ({"rate": math.nan}, OutOfRange),
-        ({"rate": "often"}, WrongKind),
-        ({"rate": True}, WrongKind),
+        (lambda: Shuffled(2 * ONE, population=10), WrongKind),
+        (lambda: Shuffled(ONE, population=1), OutOfRange),
+        (lambda: Parallel("ward", {"A": ONE}, overlap=0), OutOfRange),
+        (lambda: Parallel("ward", {}), WrongKind),
+        (lambda: Parallel("ward", [("A", ONE)]), WrongKind),
+        (lambda: Parallel("ward", {math.nan: ONE}), OutOfRange),
+        (lambda: Parallel("ward", {(1, 2): ONE}), WrongKind),
+        (lambda: Parallel("age", {1: ONE, "A": ONE}), WrongKind),
+        (lambda: Parallel("", {"A": ONE}), WrongKind),
+        (lambda: Group(ONE, distance=-math.inf), WrongKind),
+        (lambda: Group(ONE, distance=math.nan), WrongKind),
+        (lambda: Group(ONE, distance=1.5), WrongKind),
+        (Choice, OutOfRange),
+        (lambda: Where("age > 3", ONE), WrongKind),
+        (lambda: Where({"age": 3}, ONE), WrongKind),
+        (lambda: Sampled(ONE), WrongKind),
+        (lambda: Sampled(ONE, rate="0.1", size=1, population=3), WrongKind),
+        (lambda: Sampled(ONE, rate="0.1", population=3), WrongKind),
+        (lambda: Sampled(ONE, size=3), WrongKind),
+        (lambda: Sampled(ONE, size=4, population=3), OutOfRange),
+        (lambda: Sampled(ONE, rate=0), OutOfRange),
+        (lambda: Sampled(ONE, rate=math.nan), OutOfRange),
+        (lambda: Sampled(ONE, rate="often"), WrongKind),
+        (lambda: Leaf("Laplace"), WrongKind),
+        (lambda: Leaf(Laplace), WrongKind),
+        (lambda: Leaf(ONE), WrongKind),
+        (lambda: Leaf(LAPLACE, relation="swap"), WrongKind),
+        (lambda: Leaf(LAPLACE, unit="person"), WrongKind),
+        (lambda: Leaf(LAPLACE, unit=person("p"), relation="replace"), WrongKind),
+        (lambda: Leaf(HISTOGRAM, relation="replace"), WrongKind),
+        (lambda: Leaf(SWAPPED, unit=row()), WrongKind),
+        (lambda: Leaf(LAPLACE, added=-1), OutOfRange),
+        (lambda: Leaf(LAPLACE, added=math.inf), OutOfRange),
+        (lambda: Leaf(LAPLACE, added="far"), WrongKind),
+        (lambda: Leaf(LAPLACE, added=None), WrongKind),
+        (lambda: Leaf(Pure(epsilon=1), added=2), OutOfRange),
+        (lambda: Leaf(HISTOGRAM, added=2), OutOfRange),
+        (lambda: Leaf(LAPLACE, replaced=-1), OutOfRange),
+        (lambda: Leaf(LAPLACE, replaced=True), WrongKind),
+        (lambda: Leaf(Pure(epsilon=1), replaced=1), WrongKind),
+        (lambda: Leaf(HISTOGRAM, replaced=0), WrongKind),
+        (lambda: Leaf(LAPLACE, relation="replace", replaced=0), WrongKind),
+        (lambda: Leaf(LAPLACE, relation="local", replaced=Pure(epsilon=0)), WrongKind),
+        (lambda: Leaf(LAPLACE, common_domain=True), WrongKind),
+        (lambda: Leaf(LAPLACE, relation="either", common_domain=True), WrongKind),
+        (lambda: Leaf(LAPLACE, coordinates=0), OutOfRange),
+        (lambda: Leaf(LAPLACE, coordinates=1.0), WrongKind),
+        (lambda: Leaf(Pure(epsilon=1), coordinates=2), WrongKind),
+        (lambda: Leaf(Exponential(candidates=3, scale=1), coordinates=3), WrongKind),
+        (lambda: ONE.price(-1, 0), OutOfRange),
+        (lambda: ONE.price(1.0, 0), WrongKind),
+        (lambda: ONE.price_up_to(0, True), WrongKind),
+        (lambda: ONE.price(1, 0, wanted="swap"), WrongKind),
     ],
 )
-def test_samples(sample, error):
-    refused(lambda: Sampled(ONE, **sample), error)
-
-
-# --- leaves ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("source", [None, 1, "Laplace", Laplace, ONE, [LAPLACE], lambda: LAPLACE])
-def test_sources(source):
-    refused(lambda: Leaf(source), WrongKind)
-
-
-@pytest.mark.parametrize(
-    ("source", "facts", "error"),
-    [
-        (LAPLACE, {"relation": "swap"}, WrongKind),
-        (LAPLACE, {"relation": 1}, WrongKind),
-        (LAPLACE, {"unit": "person"}, WrongKind),
-        (LAPLACE, {"unit": person("p"), "relation": "replace"}, WrongKind),
-        (HISTOGRAM, {"relation": "replace"}, WrongKind),
-        (HISTOGRAM.map(sum), {"relation": "replace"}, WrongKind),
-        (HISTOGRAM, {"unit": person("p", relation="replace")}, WrongKind),
-        (SWAPPED, {"unit": row()}, WrongKind),
-        (LAPLACE, {"added": -1}, OutOfRange),
-        (LAPLACE, {"added": math.nan}, OutOfRange),
-        (LAPLACE, {"added": math.inf}, OutOfRange),
-        (LAPLACE, {"added": "far"}, WrongKind),
-        (LAPLACE, {"added": True}, WrongKind),
-        (LAPLACE, {"added": None}, WrongKind),
-        (Pure(epsilon=1), {"added": 2}, OutOfRange),
-        (Pure(epsilon=1), {"added": 0}, OutOfRange),
-        (HISTOGRAM, {"added": 2}, OutOfRange),
-        (HISTOGRAM.map(sum), {"added": 2}, OutOfRange),
-        (SWAPPED, {"added": Fraction(1, 2)}, OutOfRange),
-        (LAPLACE, {"replaced": -1}, OutOfRange),
-        (LAPLACE, {"replaced": "far"}, WrongKind),
-        (LAPLACE, {"replaced": True}, WrongKind),
-        (Pure(epsilon=1), {"replaced": 1}, WrongKind),
-        (HISTOGRAM, {"replaced": 1}, WrongKind),
-        (HISTOGRAM, {"replaced": 0}, WrongKind),
-        (LAPLACE, {"relation": "replace", "replaced": 0}, WrongKind),
-        (LAPLACE, {"relation": "either", "replaced": 0}, WrongKind),
-        (LAPLACE, {"relation": "local", "replaced": Pure(epsilon=0)}, WrongKind),
-        (LAPLACE, {"common_domain": True}, WrongKind),
-        (LAPLACE, {"common_domain": True, "relation": "either"}, WrongKind),
-        (LAPLACE, {"coordinates": 0}, OutOfRange),
-        (LAPLACE, {"coordinates": 1.0}, WrongKind),
-        (LAPLACE, {"coordinates": True}, WrongKind),
-        (Pure(epsilon=1), {"coordinates": 2}, WrongKind),
-        (HISTOGRAM, {"coordinates": 2}, WrongKind),
-        (Exponential(candidates=3, scale=1), {"coordinates": 3}, WrongKind),
-        (RandomizedResponse(epsilon=1), {"coordinates": 2}, WrongKind),
-    ],
-)
-def test_facts_about_leaves(source, facts, error):
-    refused(lambda: Leaf(source, **facts), error)
-
-
-@pytest.mark.parametrize(
-    ("moves", "error"),
-    [((-1, 0), OutOfRange), ((0, -1), OutOfRange), ((1.0, 0), WrongKind), ((0, True), WrongKind),
-     (("1", 0), WrongKind), ((None, 0), WrongKind)],
-)  # fmt: skip
-def test_moves(moves, error):
-    for leaf in (ONE, Leaf(LAPLACE), exact_size()):
-        refused(lambda leaf=leaf: leaf.price(*moves), error)
-        refused(lambda leaf=leaf: leaf.price_up_to(*moves), error)
-
-
-def test_wanted_relations():
-    refused(lambda: ONE.price(1, 0, wanted="swap"), WrongKind)
-    refused(lambda: ONE.price_up_to(1, 0, wanted=3), WrongKind)
-
-
-def test_arguments_are_named():
-    for call in (
-        lambda: Leaf(Pure(epsilon=1), "visits"),
-        lambda: Group(ONE, 3),
-        lambda: Sampled(ONE, "0.1"),
-        lambda: Shuffled(ONE, 10),
-        lambda: Post(ONE, "rounded"),
-        lambda: Parallel("ward", {"A": ONE}, 2),
-    ):
-        with pytest.raises(TypeError):
-            call()
+def test_what_means_nothing_is_refused(call, error):
+    refused(call, error)
 
 
 def test_no_message_shows_a_value_of_the_table():
@@ -245,14 +161,8 @@ def test_no_message_shows_a_value_of_the_table():
         assert secret not in str(caught.value)
 
 
-def test_everything_is_an_input_error_that_names_its_theorem():
+def test_a_refusal_names_its_theorem():
     with pytest.raises(NotComposable) as caught:
         Parallel(lambda record: record, {"A": ONE})
     assert caught.value.code == "E005"
     assert "key parallel" in str(caught.value)
-
-
-def test_unhashable_sources_are_left_to_their_classes():
-    coin = FiniteMechanism(matrix=[[1], [1]])
-    assert hash(Leaf(coin)) == hash(Leaf(FiniteMechanism(matrix=[[1], [1]])))
-    assert hash(Leaf(Gaussian(sigma=2))) == hash(Leaf(Gaussian(variance=4)))

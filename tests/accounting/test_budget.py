@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from discreet.accounting.amounts import QUANTUM, amount_value
 from discreet.accounting.budget import Budget
-from discreet.accounting.leaf_price import UNPROTECTED
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP, ZeroConcentrated
-from discreet_course.textbook import half_square
 
 EVERY = [
     Budget(epsilon=1),
@@ -61,13 +59,6 @@ def test_the_limits_imply_the_promise_and_are_hardly_smaller(epsilon, delta, res
     assert ZeroConcentrated(rho=more).delta(epsilon=epsilon) > chance
 
 
-def test_what_holds_of_a_budget_in_its_own_terms():
-    assert Budget(epsilon="0.5").guarantee == Pure(epsilon="0.5")
-    assert Budget(rho="0.1").guarantee == ZeroConcentrated(rho="0.1")
-    beside = Budget(rho="0.1", delta="1e-9").guarantee
-    assert beside.epsilon(delta="1e-6") > ZeroConcentrated(rho="0.1").epsilon(delta="1e-6")
-
-
 def test_the_reserve_is_a_quarter_of_delta_and_a_tenth_in_zcdp():
     assert Budget(epsilon=1, delta="1e-6").limit[-1] * QUANTUM == Fraction(1, 4 * 10**6)
     budget = Budget(epsilon=1, delta="1e-6", currency="zcdp")
@@ -76,29 +67,6 @@ def test_the_reserve_is_a_quarter_of_delta_and_a_tenth_in_zcdp():
 
 
 # --- golden values ------------------------------------------------------------------------------
-
-
-@pytest.mark.theorem("filter-concentrated")
-def test_fifty_questions_one_by_one():
-    """40 of 0.1 and 10 of 0.2: basic 6, half squares 5.1016, concentrated 4.5991."""
-    losses = [Pure(epsilon="0.1")] * 40 + [Pure(epsilon="0.2")] * 10
-    spent, count = charge(Budget(rho=1), losses)
-    assert count == 50
-    rho = Fraction(spent[0]) * QUANTUM
-    assert ZeroConcentrated(rho=rho).epsilon(delta=1e-6) == pytest.approx(4.599068038, abs=1e-9)
-    simple = half_square(["0.1"] * 40 + ["0.2"] * 10, slack=1e-6)
-    assert simple == pytest.approx(5.101576001, abs=1e-9)
-    spent, _ = charge(Budget(epsilon=6), losses)
-    assert spent == (6 * 10**24, 0)
-
-
-@pytest.mark.theorem("filter-concentrated")
-def test_the_limit_for_that_epsilon_accepts_them_all_and_no_smaller_one_does():
-    losses = [Pure(epsilon="0.1")] * 40 + [Pure(epsilon="0.2")] * 10
-    enough = Budget(epsilon="4.59906804", delta=1e-6, reserve=0, currency="zcdp")
-    assert charge(enough, losses)[1] == 50
-    less = Budget(epsilon="4.5990680", delta=1e-6, reserve=0, currency="zcdp")
-    assert charge(less, losses)[1] < 50
 
 
 # --- exact arithmetic ---------------------------------------------------------------------------
@@ -116,26 +84,6 @@ def test_a_third_three_times_does_not_fit_but_all_three_at_once_do():
     assert charge(budget, [Pure(epsilon=Fraction(1, 3))] * 3)[1] == 2
     assert charge(budget, [Pure(epsilon=Fraction(1, 3)).power(3)])[1] == 1
     assert charge(Budget(epsilon="1.000000000000000000000002"), [Pure(epsilon="1/3")] * 3)[1] == 3
-
-
-def test_one_quantum_too_much_is_too_much():
-    budget = Budget(epsilon=1)
-    assert budget.fits((0, 0), (10**24, 0))
-    assert not budget.fits((0, 0), (10**24 + 1, 0))
-    assert not budget.fits((0, 0), (0, 1))
-
-
-@pytest.mark.parametrize("budget", [Budget(epsilon=0), Budget(rho=0)], ids=str)
-def test_a_budget_of_nothing_buys_nothing_but_what_is_free(budget):
-    nothing = tuple(0 for _ in budget.limit)
-    assert budget.fits(nothing, budget.price(Pure(epsilon=0)))
-    assert not budget.fits(nothing, budget.price(Pure(epsilon="1e-9")))
-
-
-@pytest.mark.parametrize("budget", EVERY, ids=str)
-def test_no_budget_pays_for_telling_everything(budget):
-    for loss in (UNPROTECTED, UNPROTECTED.profile()):
-        assert not budget.fits(tuple(0 for _ in budget.limit), budget.price(loss))
 
 
 SMALL = st.fractions(min_value=0, max_value=2, max_denominator=10**6)
@@ -161,16 +109,6 @@ def test_parts_never_add_up_to_more_than_the_whole(weights, budget):
     for index, limit in enumerate(budget.limit):
         total = sum(part.limit[index] for part in parts)
         assert limit - len(parts) < total <= limit
-
-
-def test_half_and_half():
-    one, other = Budget(epsilon=1, delta="1e-6", currency="basic").split([1, 1])
-    assert one == other == Budget(epsilon="0.5", delta="5e-7", currency="basic")
-
-
-def test_a_joint_budget_is_not_split():
-    with pytest.raises(WrongKind, match="jointly"):
-        Budget(epsilon=1, delta="1e-6").split([1, 1])
 
 
 @pytest.mark.theorem("filter-joint")
@@ -233,13 +171,6 @@ def test_a_loss_without_a_price_is_refused_with_advice():
         Budget(rho=1).price(RenyiDP(orders=[2], values=[1]))
     with pytest.raises(WrongKind):
         Budget(rho=1).price("0.1")
-
-
-def test_a_named_delta_gives_a_price():
-    budget = Budget(epsilon=1, delta="1e-6", currency="basic")
-    epsilon, delta = budget.price(GaussianDP(mu="0.1"), delta="1e-7")
-    assert amount_value(epsilon) >= Fraction(GaussianDP(mu="0.1").epsilon(delta="1e-7"))
-    assert amount_value(delta) == Fraction(1, 10**7)
 
 
 @pytest.mark.parametrize("weights", [[], [0, 0], [1, -1]])

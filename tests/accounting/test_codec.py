@@ -2,7 +2,6 @@
 
 import copy
 import json
-from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -27,7 +26,6 @@ from discreet.accounting.codec import KINDS
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.loss import Approximate, Profile, Pure
 from discreet.mechanisms import (
-    AboveThreshold,
     FiniteMechanism,
     Laplace,
     Mechanism,
@@ -77,24 +75,6 @@ def test_the_form_is_the_documented_one():
         },
         "count": 3,
     }
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        geometric_on_counts(largest=60, epsilon=1),  # chances with thousands of digits
-        AboveThreshold(threshold=-(10**5000), epsilon=1),
-        RandomizedResponse(epsilon=Fraction(1, 3), categories=[2**53, "2", Fraction(2, 3)]),
-    ],
-    ids=lambda mechanism: type(mechanism).__name__,
-)
-def test_numbers_of_any_length_are_exact(mechanism):
-    assert through_text(Leaf(mechanism)) == Leaf(mechanism)
-
-
-def test_whole_numbers_that_other_readers_would_round_are_text():
-    data = encode(Leaf(AboveThreshold(threshold=2**53, epsilon=1)))
-    assert data["source"]["threshold"] == str(2**53)
 
 
 def test_every_public_mechanism_that_is_plain_data_can_be_written():
@@ -260,22 +240,15 @@ def test_a_loss_that_would_be_too_low_is_refused(pair, count):
     refused({**LEAF, "source": {"kind": "Profile", "remove": [side], "add": [side]}})
 
 
-@pytest.mark.parametrize("count", [-1, "1/2", None, True])
-def test_a_count_below_zero_is_refused(count):
-    pair = {"kind": "GaussianPair", "mu_squared": "1"}
-    side = {"kind": "Composition", "pairs": [[pair, count]], "renyi": None}
-    refused({**LEAF, "source": {"kind": "Profile", "remove": [side], "add": [side]}})
-
-
 def test_what_constructors_refuse_is_refused():
     data = encode(Parallel("age", {at_most(3): ONE, at_least(4): ONE}))
-    data["parts"][1]["values"] = at_least(3).written()
+    data["parts"][1][0] = at_least(3).written()
     refused(data)
     data = encode(Parallel("age", {at_most(3): ONE, at_least(4): ONE}))
-    data["parts"][1]["values"] = data["parts"][0]["values"]
+    data["parts"][1][0] = data["parts"][0][0]
     refused(data)
     data = encode(Parallel("age", {1: ONE}))
-    data["parts"][0]["child"]["relation"] = "replace"
+    data["parts"][0][1]["relation"] = "replace"
     refused(data)
     data = encode(Repeat(ONE, 3))
     data["count"] = -1

@@ -4,7 +4,6 @@ import importlib
 import inspect
 import json
 import pkgutil
-from fractions import Fraction
 
 import pytest
 
@@ -12,7 +11,6 @@ import discreet.loss
 from discreet.accounting import Choice, Group, Leaf, Parallel, Sampled, account, decode, encode
 from discreet.errors import DiscreetError
 from discreet.loss import GaussianDP, Laplace, PrivacyLoss, Profile, Pure, RenyiDP, ZeroConcentrated
-from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import CompositionShape, CurvedPair
 from discreet.loss.pair import Pair
 from discreet.loss.shuffle import Shuffle
@@ -151,29 +149,3 @@ def test_what_was_not_written_here_is_not_read(name, path, value):
     assert decode(data)
     with pytest.raises(DiscreetError):
         decode(changed(data, path, value))
-
-
-def test_the_form_of_a_sample_of_fixed_size():
-    loss = COIN.sampled_without_replacement(size=1, population=4)
-    (composition,) = encode(Leaf(loss))["source"]["remove"]
-    assert composition["pairs"] == [
-        [
-            {
-                "kind": "CurvedPair",
-                "shape": {
-                    "kind": "FixedSizeShape",
-                    "parts": [
-                        {
-                            "kind": "Composition",
-                            "pairs": [[{"kind": "ResponsePair", "epsilon": "1", "delta": "0"}, 1]],
-                            "renyi": None,
-                        }
-                    ],
-                    "rate": "1/4",
-                },
-            },
-            1,
-        ]
-    ]
-    assert isinstance(loss.remove[0], Composition)
-    assert loss.remove[0].pairs[0][0].shape.rate == Fraction(1, 4)

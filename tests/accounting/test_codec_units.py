@@ -6,7 +6,7 @@ import pytest
 
 from discreet.accounting.box import Contribution
 from discreet.accounting.codec import decode_unit, encode_unit
-from discreet.errors import DiscreetError, WrongKind
+from discreet.errors import DiscreetError
 from discreet.units import Relation, custom, person, row
 
 UNITS = [
@@ -28,17 +28,6 @@ def test_units(unit):
     found = decode_unit(json.loads(json.dumps(encode_unit(unit))))
     assert found == unit
     assert (found.name, found.columns, found.relation) == (unit.name, unit.columns, unit.relation)
-
-
-def test_the_form_of_a_unit():
-    assert encode_unit(person("patient", relation="replace")) == {
-        "kind": "PrivacyUnit",
-        "name": "person",
-        "columns": ["patient"],
-        "relation": "replace",
-    }
-    with pytest.raises(WrongKind):
-        encode_unit("person")
 
 
 @pytest.mark.parametrize(

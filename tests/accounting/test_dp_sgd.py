@@ -6,9 +6,7 @@ import pytest
 
 import discreet as dp
 from discreet.accounting import (
-    Budget,
     Leaf,
-    PrivacyFilter,
     Sampled,
     account,
     dp_sgd,
@@ -18,7 +16,6 @@ from discreet.accounting import (
 from discreet.accounting.codec import decode, encode
 from discreet.errors import OutOfRange
 from discreet.loss import GaussianDP
-from discreet.units import row
 
 F = Fraction
 RATE, DELTA = F(4096, 50000), F(1, 10**5)
@@ -50,14 +47,6 @@ def test_the_most_steps_keep_the_promise_and_one_more_does_not():
     steps = dp_sgd_steps(rate="0.01", sigma=1, epsilon=2, delta=DELTA)
     assert epsilon(dp_sgd(rate="0.01", sigma=1, steps=steps)) <= 2
     assert epsilon(dp_sgd(rate="0.01", sigma=1, steps=steps + 1)) > 2
-
-
-def test_a_calibrated_run_fits_the_budget_that_it_was_calibrated_for():
-    run = dp_sgd(
-        rate=RATE, sigma=dp_sgd_sigma(rate=RATE, steps=875, epsilon=1, delta=DELTA), steps=875
-    )
-    spending = PrivacyFilter(Budget(epsilon=1, delta=DELTA, currency="basic"), unit=row())
-    assert spending.charge(run, delta=DELTA).number == 1
 
 
 @pytest.mark.parametrize(

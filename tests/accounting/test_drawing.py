@@ -18,11 +18,8 @@ from discreet.accounting import (
     below,
     drawn,
 )
-from discreet.loss import Profile, Pure
-from discreet.loss.pure_pairs import LaplacePair
-from discreet.mechanisms import Exponential, Gaussian, Laplace, RandomizedResponse
-from discreet.notebook import short_repr
-from discreet_course.counting import Histogram
+from discreet.loss import Pure
+from discreet.mechanisms import Gaussian, Laplace
 from discreet_course.optimal import geometric_on_counts
 
 VISITS = Leaf(Laplace(scale=2), name="visits")
@@ -73,17 +70,6 @@ def test_prices_stand_in_a_column_on_the_right():
     """)
 
 
-def test_every_price_is_asked_for_once_in_the_order_of_the_lines():
-    asked = []
-    drawn(TREE, price=lambda node: asked.append(node) or "")
-    assert asked == list(TREE.walk())
-
-
-def test_a_leaf_alone_is_one_line():
-    assert str(VISITS) == "visits: Laplace(scale=2)"
-    assert drawn(VISITS, price=lambda _: "0.5") == "visits: Laplace(scale=2)  0.5"
-
-
 @pytest.mark.parametrize(
     ("node", "line"),
     [
@@ -99,22 +85,6 @@ def test_a_leaf_alone_is_one_line():
 )
 def test_titles(node, line):
     assert str(node).splitlines()[0] == line
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (Exponential(candidates=3, scale=2, change="monotone"),
-         "Exponential(candidates=3, scale=2, change='monotone')"),
-        (Histogram(cells=3, noise=Laplace(scale=2), relation="replace"),
-         "Histogram(cells=3, noise=Laplace(scale=2), relation='replace')"),
-        (RandomizedResponse(epsilon="1/2"), "RandomizedResponse(epsilon=1/2, categories=(0, 1))"),
-        (Profile.of(LaplacePair(Pure(epsilon="1/2").bound)),
-         "Profile(remove=(Composition(pairs=((LaplacePair(epsilon=1/2), 1),)),), …"),
-    ],
-)  # fmt: skip
-def test_sources_are_short(value, shown):
-    assert short_repr(value) == shown
 
 
 def test_no_line_is_long_and_no_value_makes_two():

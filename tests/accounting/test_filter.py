@@ -14,21 +14,19 @@ from discreet.accounting import (
     Parallel,
     Post,
     Repeat,
-    Sequential,
     Where,
     at_least,
     equals,
     exact_size,
     one_of,
 )
-from discreet.accounting.amounts import QUANTUM, amount_up, amount_value
+from discreet.accounting.amounts import amount_up, amount_value
 from discreet.accounting.box import Contribution
 from discreet.accounting.budget import Budget
 from discreet.accounting.filter import PrivacyFilter
-from discreet.accounting.loss_map import LossMap
 from discreet.errors import NotComposable, OverBudget, WrongKind
-from discreet.loss import Approximate, GaussianDP, Pure, RenyiDP, ZeroConcentrated
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
+from discreet.mechanisms import Laplace
 from discreet.units import person, row
 from tests.accounting.games import Ask, response, value
 
@@ -72,15 +70,6 @@ def test_ten_tenths_fit_and_an_eleventh_does_not():
         spending.charge(Pure(epsilon="1e-24"))
     spending.charge(Pure(epsilon=0))
     assert spending.guarantee == Pure(epsilon=1)
-
-
-def test_scopes_that_overlap_add_up_where_they_do():
-    spending = open_filter(epsilon=1)
-    spending.charge(Pure(epsilon="0.5"), scope=Box({"age": at_least(18)}))
-    spending.charge(Pure(epsilon="0.3"), scope=state("A"))
-    assert spending.spent == (8 * 10**23, 0)
-    assert spending.left(Box({"age": equals(12)})).amounts == (7 * 10**23, 0)
-    assert spending.left(Box({"age": equals(12)}) & state("B")).amounts == (10**24, 0)
 
 
 @pytest.mark.theorem("cell-filters")
@@ -146,18 +135,6 @@ def test_a_refusal_changes_nothing_even_if_most_parts_would_fit():
         spending.charge(parts)
     assert [spending.left(state(name)).amounts for name in "ABC"] == before
     assert spending.charge(Pure(epsilon="0.1")).number == 2
-
-
-@pytest.mark.parametrize("relation", ["add_remove", "replace"])
-def test_parts_that_cannot_be_told_apart_are_refused_as_a_whole(relation):
-    one, other = (Where(Box({"b": equals(v)}), Leaf(Pure(epsilon="0.1"))) for v in ("text", 7))
-    spending = open_filter(relation, epsilon=1)
-    with pytest.raises(WrongKind):
-        spending.charge(Parallel("a", {1: one, 2: other}))
-    assert not any(spending.spent)
-    spending.charge(
-        Pure(epsilon="0.1"), scope=Box({"b": equals(7)})
-    )  # column b is still of no kind
 
 
 def test_nothing_is_charged_for_what_looks_at_nobody():
@@ -235,13 +212,6 @@ def test_such_a_certificate_is_charged_everywhere_even_if_its_scope_is_smaller()
     assert spending.left(state("B")).amounts == (9 * 10**23, 0)
 
 
-def test_a_loss_without_a_price_is_refused_before_anything_changes():
-    spending = open_filter(rho=1)
-    with pytest.raises(WrongKind):
-        spending.charge(RenyiDP(orders=[2], values=["0.1"]))
-    assert not any(spending.spent)
-
-
 @pytest.mark.parametrize("bad", [0.1, "a lot", None, Box.everything()])
 def test_only_what_has_a_price_is_charged(bad):
     with pytest.raises(WrongKind):
@@ -312,17 +282,6 @@ def test_rows_are_not_counted_by_guessing():
     assert spending.spent == (3 * 10**23, 0)
 
 
-def test_a_mechanism_by_itself_is_run_on_rows():
-    spending = PrivacyFilter(
-        Budget(epsilon=1), unit=person("patient"), contribution=Contribution(rows=3)
-    )
-    spending.charge(Laplace(scale=10))
-    assert spending.spent == (3 * 10**23, 0)
-    spending = open_filter(epsilon=1)
-    spending.charge(Laplace(scale=10))
-    assert spending.spent == (10**23, 0)
-
-
 @pytest.mark.theorem("cell-pairs")
 def test_a_scope_that_is_widened_may_see_one_of_two_people():
     """x has visits in the ward and y has none: the count changes, though both may have some."""
@@ -343,17 +302,6 @@ def test_a_scope_that_is_widened_may_see_one_of_two_people():
     assert rows.spent == (10**23, 0)
 
 
-def test_parts_that_records_are_sent_to_later_are_one_charge():
-    leaf = Leaf(Approximate(epsilon="0.1", delta="1e-7"))
-    parts = Parallel("part", dict.fromkeys("ABC", leaf), routed=True)
-    spending = open_filter(epsilon=1, delta="1e-6", currency="basic")
-    (piece,) = spending.charge(parts).pieces
-    assert piece.box == Box.everything()
-    epsilon, delta = map(amount_value, spending.spent)
-    assert float(epsilon) == pytest.approx(0.1)
-    assert float(delta) == pytest.approx(3e-7)  # the deltas of all parts
-
-
 # --- two records --------------------------------------------------------------------------------
 
 
@@ -370,15 +318,6 @@ def test_one_request_about_both_cells_costs_four_times_its_rho():
 
 
 @pytest.mark.theorem("cell-pairs")
-def test_where_a_record_is_replaced_or_added_the_dearer_counts():
-    spending = open_filter("either", epsilon=1)
-    spending.charge(Pure(epsilon="0.1"))  # replaced: a row leaves, and another comes
-    assert spending.spent == (2 * 10**23, 0)
-    spending.charge(COUNT)  # added
-    assert spending.spent == (3 * 10**23, 0)
-
-
-@pytest.mark.theorem("cell-pairs")
 def test_counts_of_two_states_cost_both_where_a_record_can_move():
     spending = open_filter("replace", epsilon=1)
     spending.charge(COUNT, scope=state("A"))
@@ -389,18 +328,6 @@ def test_counts_of_two_states_cost_both_where_a_record_can_move():
     assert spending.spent == (2 * 10**23, 0)
     spending.charge(COUNT)  # all records: replacing one leaves the count alone
     assert spending.spent == (2 * 10**23, 0)
-
-
-@pytest.mark.theorem("cell-pairs")
-def test_fifty_states_under_replace():
-    spending = open_filter("replace", epsilon=4)
-    for _ in range(20):
-        for name in STATES:
-            spending.charge(COUNT, scope=state(name))
-    assert spending.spent == (4 * 10**24, 0)
-    with pytest.raises(OverBudget):
-        spending.charge(COUNT, scope=state("S00"))
-    assert spending.left(state("S00")).how_many(COUNT) == 0
 
 
 RECORDS = list(itertools.product("abc", "xy"))
@@ -489,21 +416,6 @@ def test_a_charge_fits_just_if_what_is_owed_does(relation, requests, sets, added
             less.charge(leaf_of(added, replaced), scope=box_of(sets))
 
 
-SQUARES = st.lists(st.tuples(BOXES, st.integers(0, 3), st.sampled_from([0, 1, 4])), max_size=8)
-
-
-@pytest.mark.theorem("cell-pairs")
-@given(SQUARES)
-def test_two_records_never_owe_more_than_is_kept_in_squares(asked):
-    """Replaced: nothing, as much as added, or four times as much."""
-    requests = [(sets, added, times * added) for sets, added, times in asked]
-    spending = open_filter("replace", rho=100)
-    for sets, added, replaced in requests:
-        loss, twice = (ZeroConcentrated(rho=Fraction(each, 10)) for each in (added, replaced))
-        spending.charge(Leaf(loss, replaced=twice), scope=box_of(sets))
-    assert max(truth(requests, x, y) for x in RECORDS for y in RECORDS) <= spending.spent[0]
-
-
 @pytest.mark.theorem("cell-filters")
 @pytest.mark.theorem("cell-pairs")
 @pytest.mark.parametrize("relation", ["add_remove", "replace", "either"])
@@ -527,18 +439,6 @@ def test_nobody_ever_owes_more_than_the_limit_and_refusals_leave_no_trace(relati
     for x, y in itertools.product(RECORDS, others):
         assert truth(accepted, x, y) <= 10**24
         assert truth(accepted, x, None) <= 10**24
-
-
-@pytest.mark.theorem("cell-pairs")
-@given(REQUESTS)
-def test_a_crowded_map_never_forgets(requests):
-    """Cells are merged where there are too many: what is kept may rise, and never falls."""
-    spending = open_filter("replace", epsilon=100)
-    spending._owed.paid = LossMap(spending._owed.paid.width, cap=2)
-    for sets, added, replaced in requests:
-        spending.charge(leaf_of(added, replaced), scope=box_of(sets))
-    found = max(truth(requests, x, y) for x, y in itertools.product(RECORDS, repeat=2))
-    assert found <= spending.spent[0]
 
 
 @pytest.mark.theorem("cell-pairs")
@@ -594,20 +494,6 @@ def test_how_many_is_how_many_can_be_charged(relation, scope, limits):
         spending.charge(what, scope=scope)
 
 
-def test_local_reports_cost_what_they_are():
-    spending = open_filter("local", epsilon=1)
-    for _ in range(4):
-        spending.charge(Pure(epsilon="0.25"))
-    assert spending.spent == (10**24, 0)
-    assert spending.left().how_many(Pure(epsilon="0.25")) == 0
-    with pytest.raises(OverBudget):  # whether a report was asked for tells on which side one is
-        open_filter("local", epsilon=1).charge(Pure(epsilon="0.25"), scope=state("A"))
-
-
-def test_how_many_of_what_is_free():
-    assert open_filter(epsilon=0).left().how_many(Pure(epsilon=0)) == 10**9
-
-
 def test_what_is_left_is_a_loss_that_fits_and_nothing_more():
     spending = open_filter(rho=1)
     spending.charge(GaussianDP(mu=1), scope=state("A"))
@@ -622,7 +508,7 @@ def test_what_is_shown_names_unit_relation_delta_and_currency_and_is_on_the_safe
     budget = Budget(epsilon=2, delta=1e-9, currency="zcdp")
     spending = PrivacyFilter(budget, unit=person("patient", relation="replace"))
     charge = spending.charge(Approximate(epsilon="1/30", delta="1e-12"))
-    left = str(spending.left())
+    left = spending.left().details
     for word in ("person", "patient", "replace", "delta 1e-09", "zcdp", "epsilon 2", "rho"):
         assert word in left
     assert str(charge).startswith("rho 0.002222, delta ")  # 0.0022213995... rounded up
@@ -638,37 +524,3 @@ def test_what_is_shown_names_unit_relation_delta_and_currency_and_is_on_the_safe
 
 
 # --- currencies of filters ---------------------------------------------------------------------
-
-
-@pytest.mark.theorem("filter-joint")
-def test_a_joint_budget_is_about_as_good_as_both():
-    large, small = Pure(epsilon="0.2"), Pure(epsilon="0.01")
-    counts = {
-        name: [
-            open_filter(epsilon=2, delta="1e-9", currency=name).left().how_many(loss)
-            for loss in (large, small)
-        ]
-        for name in ("basic", "zcdp", "joint")
-    }
-    assert counts["basic"] == [10, 200]
-    assert counts["zcdp"] == [2, 1116]
-    assert counts["joint"] == [10, 1101]
-
-
-def test_gaussian_noise_in_a_filter():
-    spending = open_filter(epsilon=2, delta="1e-9", currency="zcdp")
-    rho = amount_value(spending.budget.price(Gaussian(sigma=30).loss(distance=1))[0])
-    assert Fraction(1, 1800) <= rho < Fraction(1, 1800) + QUANTUM
-    assert spending.left().how_many(Gaussian(sigma=30)) >= 100
-
-
-def test_a_sequence_is_priced_by_what_it_is():
-    spending = open_filter(rho=1)
-    spending.charge(Sequential(Leaf(GaussianDP(mu="0.5")), Leaf(ZeroConcentrated(rho="0.1"))))
-    assert amount_value(spending.spent[0]) == pytest.approx(0.225)
-
-
-def test_charges_with_a_delta_use_up_the_reserve():
-    spending = open_filter(epsilon=2, delta="1e-9")
-    ask = Approximate(epsilon="0.01", delta="5e-11")
-    assert spending.left().how_many(ask) == 5

@@ -9,16 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Leaf, Parallel, Where, at_least, between, equals, one_of
-from discreet.accounting.balances import ChargedBox, PriceBasis
 from discreet.accounting.box import Contribution
 from discreet.accounting.budget import Budget
 from discreet.accounting.filter import PrivacyFilter
 from discreet.accounting.loss_map import LossMap
-from discreet.errors import DiscreetError, OutOfRange, OverBudget, WrongKind
+from discreet.errors import DiscreetError, OverBudget, WrongKind
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.units import person, row
 
-ROWS = PriceBasis(Budget(rho=1).currency, row())
 BUDGETS = [
     Budget(epsilon=1),
     Budget(epsilon=1, delta="1e-6"),
@@ -87,24 +85,17 @@ def test_a_filter_that_was_read_decides_as_the_first_would_have(
         assert paused.left(scope).amounts == straight.left(scope).amounts
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@settings(max_examples=8, deadline=None)
-@given(REQUESTS)
-def test_a_replay_of_stored_pieces_arrives_at_the_same_filter(relation, requests):
-    straight, replayed = (PrivacyFilter(BUDGETS[1], unit=row(relation=relation)) for _ in range(2))
-    for what, scope in requests:
-        charge = asked(straight, what, scope)
-        if not isinstance(charge, str):
-            assert replayed.add(charge.pieces) == charge
-    assert text(replayed) == text(straight)
-
-
 def test_the_form_is_the_documented_one():
     spending = PrivacyFilter(Budget(rho=1), unit=row())
     spending.charge(ZeroConcentrated(rho="0.1"))
     assert spending.written() == {
         "version": 1,
-        "priced_for": ROWS.written(),
+        "priced_for": {
+            "currency": ["rho", "delta"],
+            "kept_in": "zcdp",
+            "unit": ["row"],
+            "relation": "add_remove",
+        },
         "charges": 1,
         "everywhere": ["100000000000000000000000", "0"],
         "paid": LossMap(2).written(),
@@ -143,42 +134,7 @@ def test_nothing_else_is_read_as_a_filter():
         PrivacyFilter.read(data, budget=Budget(epsilon=1), unit=row())
 
 
-@pytest.mark.parametrize("amounts", [(-1, 0), (1.0, 0), (True, 0), (1,), (1, 2, 3), ("1", 0)])
-def test_a_piece_gives_nothing_back(amounts):
-    with pytest.raises(OutOfRange):
-        ChargedBox(Box.everything(), amounts, (1, 0))
-    with pytest.raises(OutOfRange):
-        ChargedBox(Box.everything(), (1, 0), amounts)
-
-
 # --- step by step -------------------------------------------------------------------------------
-
-
-def test_pricing_and_asking_change_nothing():
-    spending = PrivacyFilter(Budget(epsilon=1), unit=row())
-    spending.charge(Pure(epsilon="0.7"), scope=BOXES[1])
-    before = text(spending)
-    pieces = spending.pieces(Pure(epsilon="0.5"), scope=BOXES[2])
-    assert not spending.fits(pieces)
-    assert isinstance(spending.refusal(pieces), OverBudget)
-    assert isinstance(spending.refusal(()), OverBudget)
-    assert (
-        spending.fits(spending.pieces(Pure(epsilon="0.5"), scope=BOXES[4])) is False
-    )  # they overlap
-    assert spending.fits(spending.pieces(Pure(epsilon="0.3")))
-    assert text(spending) == before
-
-
-def test_steps_are_a_charge():
-    one, other = (PrivacyFilter(Budget(epsilon=1), unit=row()) for _ in range(2))
-    for scope in BOXES:
-        pieces = one.pieces(Pure(epsilon="0.1"), scope=scope)
-        assert one.fits(pieces)
-        assert one.add(pieces) == other.charge(Pure(epsilon="0.1"), scope=scope)
-    assert text(one) == text(other)
-    with pytest.raises(OverBudget) as refused:
-        other.charge(Pure(epsilon="0.9"))
-    assert str(one.refusal(one.pieces(Pure(epsilon="0.9")))) == str(refused.value)
 
 
 def test_what_cannot_be_entered_is_refused_before_it_fits():
@@ -210,29 +166,6 @@ def test_pieces_of_another_currency_are_refused():
         for wrong in (pieces, [1], [Box.everything()]):
             with pytest.raises(WrongKind, match="amount"):
                 step(wrong)
-    assert spending.spent == (0, 0)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        PrivacyFilter(Budget(epsilon=1), unit=row()),
-        PrivacyFilter(Budget(rho=1), unit=row(relation="replace")),
-        PrivacyFilter(Budget(rho=1), unit=row(relation="replace_null")),
-        PrivacyFilter(Budget(rho=1), unit=person("patient"), contribution=Contribution(rows=1)),
-    ],
-    ids=["epsilon", "replace", "replace_null", "person"],
-)
-def test_as_many_amounts_of_something_else_are_refused(other):
-    spending = PrivacyFilter(Budget(rho=1), unit=row())
-    pieces = other.pieces(Leaf(Pure(epsilon="0.1")))
-    for step in (spending.fits, spending.add, spending.refusal):
-        with pytest.raises(WrongKind, match="currency"):
-            step(pieces)
-        with pytest.raises(WrongKind, match="currency"):
-            step([ChargedBox(Box.everything(), (1, 0), (1, 0))])
-    with pytest.raises(WrongKind, match="currency"):
-        PrivacyFilter.read(other.written(), budget=spending.budget, unit=row())
     assert spending.spent == (0, 0)
 
 
@@ -282,33 +215,3 @@ def test_a_raised_filter_owes_the_same_and_decides_by_the_new_limits(relation, b
         assert asked(raised, what, scope) == asked(always, what, scope)
     assert text(raised) == text(always)
     assert text(spending) == kept
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "error"),
-    [
-        (Budget(epsilon=1), Budget(epsilon=1), OutOfRange),
-        (Budget(epsilon=1), Budget(epsilon="0.9"), OutOfRange),
-        (Budget(epsilon=1), Budget(rho=2), WrongKind),
-        (Budget(epsilon=1), 2, WrongKind),
-        (Budget(rho=1, delta="1e-6"), Budget(rho=2), OutOfRange),
-        (Budget(rho=1), Budget(epsilon=1, delta="1e-6"), WrongKind),
-        (Budget(epsilon=1, delta="1e-6"), Budget(epsilon="0.9", delta="1e-3"), OutOfRange),
-        (Budget(epsilon=1, delta="1e-6"), Budget(epsilon=2, delta="1e-7"), OutOfRange),
-    ],
-)
-def test_what_is_not_above_in_the_same_currency_is_no_raise(old, new, error):
-    spending = PrivacyFilter(old, unit=row())
-    with pytest.raises(error, match=r"raised"):
-        spending.with_budget(new)
-
-
-def test_a_raise_lets_just_so_much_more_be_spent():
-    spending = PrivacyFilter(Budget(epsilon=1), unit=row())
-    spending.charge(Pure(epsilon=1))
-    raised = spending.with_budget(Budget(epsilon=1, delta="1e-6", currency="basic"))
-    with pytest.raises(OverBudget):
-        raised.charge(Pure(epsilon="1e-24"))
-    raised.charge(Approximate(epsilon=0, delta="1e-6"))
-    with pytest.raises(OverBudget):
-        raised.charge(Approximate(epsilon=0, delta="1e-24"))

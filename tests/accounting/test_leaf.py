@@ -16,7 +16,6 @@ from discreet.loss import (
     PrivacyLoss,
     Profile,
     Pure,
-    RenyiDP,
     ZeroConcentrated,
 )
 from discreet.loss.elementary import exp
@@ -26,13 +25,10 @@ from discreet.mechanisms import (
     Exponential,
     Gaussian,
     Laplace,
-    NumericSparse,
     RandomizedResponse,
-    Sparse,
 )
 from discreet.mechanisms.finite import hockey_stick
-from discreet.noise import DyadicGrid
-from discreet.units import Relation, custom, person, row
+from discreet.units import Relation, person, row
 from discreet_course.counting import Histogram
 from discreet_course.optimal import geometric_on_counts
 from discreet_course.permute_and_flip import PermuteAndFlip
@@ -155,50 +151,7 @@ def test_the_relation_is_that_of_whoever_names_one():
     assert Leaf(Pure(epsilon=1), unit=row(relation="either")).relation is Relation.EITHER
 
 
-def test_rows_are_no_unit_of_their_own():
-    assert Leaf(Pure(epsilon=1), unit=row()) == Leaf(Pure(epsilon=1))
-    day = custom("day", columns=["person", "day"])
-    assert Leaf(Pure(epsilon=1), unit=day).unit == day
-
-
 # --- mechanism by mechanism ----------------------------------------------------------------------
-
-PER_STEP = [  # mechanism, facts, epsilon of (1, 0), of (1, 1), of (2, 1)
-    (Laplace(scale=2), {}, "1/2", "1", "3/2"),
-    (Laplace(scale=2, grid=DyadicGrid(exponent=-1)), {"added": "0.7"}, "1/2", "3/4", "5/4"),
-    (
-        Laplace(scale=2, grid=DyadicGrid(exponent=-1)),
-        {"added": "0.7", "coordinates": 3},
-        "1",
-        "5/4",
-        "7/4",
-    ),
-    (Exponential(candidates=3, scale=2), {}, "1", "2", "3"),
-    (Exponential(candidates=3, scale=2), {"replaced": 1}, "1", "1", "2"),
-    (Exponential(candidates=3, scale=2, change="monotone"), {}, "1/2", "1", "3/2"),
-    (Exponential(candidates=3, scale=2, change="monotone"), {"replaced": 1}, "1/2", "1", "3/2"),
-    (Exponential(candidates=3, scale=2, change="monotone"), {"replaced": 0}, "1/2", "0", "1/2"),
-    (PermuteAndFlip(candidates=3, scale=2, change="monotone"), {"replaced": 1}, "1/2", "1", "3/2"),
-    (PermuteAndFlip(candidates=3, scale=2), {"replaced": 1}, "1", "1", "2"),
-    (AboveThreshold(threshold=5, epsilon=1, monotone=True), {"replaced": 1}, "1", "2", "3"),
-    (AboveThreshold(threshold=5, epsilon=1), {"replaced": 1}, "1", "1", "2"),
-    (Sparse(threshold=5, answers=2, epsilon=1), {}, "1", "2", "3"),
-    (NumericSparse(threshold=5, answers=2, epsilon=1), {}, "1", "2", "3"),
-    (RandomizedResponse(epsilon=1), {}, "1", "1", "1"),  # one truth about the whole table
-    (RandomizedResponse(epsilon=1), {"relation": "either"}, "1", "1", "1"),
-    (geometric_on_counts(largest=2, epsilon=1), {}, "1", "2", "2"),
-]
-
-
-@pytest.mark.parametrize(("mechanism", "facts", "one", "swap", "three"), PER_STEP)
-def test_every_mechanism_is_priced_in_its_own_units(mechanism, facts, one, swap, three):
-    leaf = Leaf(mechanism, **facts)
-    found = [leaf.price(*moves) for moves in [(1, 0), (0, 1), (1, 1), (2, 1)]]
-    expected = [one, one, swap, three]
-    assert [epsilon(loss) for loss in found] == pytest.approx(
-        [float(Fraction(text)) for text in expected], rel=1e-12, abs=0
-    )
-    assert leaf.price(0, 0) == FREE
 
 
 @pytest.mark.parametrize(
@@ -219,33 +172,11 @@ def test_in_the_local_model_each_row_answers_for_itself():
     assert [leaf.price(n, n) for n in (1, 2, 3)] == [Pure(epsilon=n) for n in (1, 2, 3)]
 
 
-def test_vectors_are_priced_by_their_length_and_by_how_many_places_can_move():
-    leaf = Leaf(Gaussian(sigma=2), added="1.4143", coordinates=2)  # one row in both places
-    assert leaf.price(1, 0) == Gaussian(sigma=2).loss(distance="1.4143", coordinates=2)
-    assert leaf.price(1, 1) == Gaussian(sigma=2).loss(distance="2.8286", coordinates=2)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [Pure(epsilon=10**5), RenyiDP(orders=[2], values=[10**17])],
-)
-def test_a_loss_too_large_to_write_down_is_no_protection(source):
-    assert Leaf(source).price(10**7, 0) == UNPROTECTED
-
-
 def test_long_chains_are_bounded_without_following_every_link():
     laws = (Fraction(1, 2), Fraction(1, 2)), (Fraction(1, 4), Fraction(3, 4))
     leaf = Leaf(Profile.of_symmetric(FinitePair(*laws)))
     assert epsilon(leaf.price(10**4, 0)) == pytest.approx(10**4 * math.log(2), rel=1e-9)
     assert epsilon(leaf.price(100, 0)) <= epsilon(leaf.price(101, 0))
-
-
-def test_sampled_losses_are_chained_though_their_pairs_are_not():
-    source = Gaussian(sigma=1).loss().sampled(rate="0.1")
-    leaf = Leaf(source)
-    one, two = leaf.price(1, 0), leaf.price(2, 0)
-    assert one is source
-    assert one.epsilon(delta=1e-6) < two.epsilon(delta=1e-6) < math.inf
 
 
 # --- by enumeration ------------------------------------------------------------------------------
@@ -404,12 +335,6 @@ def test_a_price_up_to_some_rows_covers_every_smaller_change(leaf, gone, come, a
     most = leaf.price_up_to(gone, come).delta(epsilon=at)
     for fewer in itertools.product(range(gone + 1), range(come + 1)):
         assert leaf.price(*fewer).delta(epsilon=at) <= most * (1 + 1e-9) + 1e-15
-
-
-@settings(max_examples=60, deadline=None)
-@given(LEAVES, COUNTS, COUNTS, st.sampled_from(["0", "0.5", "3"]))
-def test_a_price_does_not_depend_on_which_table_comes_first(leaf, gone, come, at):
-    assert leaf.price(gone, come).delta(epsilon=at) == leaf.price(come, gone).delta(epsilon=at)
 
 
 @settings(max_examples=60, deadline=None)

@@ -2,12 +2,14 @@
 
 import itertools
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import cells as partition
 from discreet.accounting.box import Box
 from discreet.accounting.loss_map import LossMap
 from discreet.accounting.values import (
@@ -18,7 +20,7 @@ from discreet.accounting.values import (
     is_null,
     one_of,
 )
-from discreet.errors import InputError
+from discreet.errors import InputError, WrongKind
 from tests.accounting.map_model import (
     ALONE,
     alone,
@@ -46,9 +48,8 @@ def test_payments_are_never_below_debts_in_a_full_map(asked, scope, cap):
 
 
 @pytest.mark.parametrize("cap", [1, 4, 16, 64])
-@pytest.mark.parametrize("seed", range(10))
-def test_long_stories_in_full_maps(seed, cap, monkeypatch):
-    monkeypatch.setattr(partition, "_MANY", 4)  # merge atoms often
+@pytest.mark.parametrize("seed", range(4))
+def test_long_histories_in_full_maps(seed, cap):
     check(some_charges(seed, 60), cap)
 
 
@@ -75,13 +76,6 @@ def test_questions_about_different_people_cost_as_much_as_one():
     assert paid.highest() == (20,)
     assert paid.highest(Box({"state": equals("elsewhere")})) == (0,)
     assert paid.two_highest() == ((20, 20),)
-
-
-def test_two_conditions_at_once_divide_the_table_just_as_well():
-    paid = LossMap(1)
-    for _, state, low in itertools.product(range(3), range(20), range(0, 100, 10)):
-        paid.add(Box({"state": equals(state), "age": at_least(low) & below(low + 10)}), [1])
-    assert paid.highest() == (3,)
 
 
 def test_columns_may_have_more_values_than_the_cap():
@@ -191,9 +185,78 @@ def test_what_is_refused_changes_nothing(call):
     assert paid.written() == before
 
 
-@pytest.mark.parametrize(
-    "call", [lambda: LossMap(0), lambda: LossMap(1, cap=0), lambda: LossMap(1.5)]
-)
-def test_a_map_has_components_and_room(call):
-    with pytest.raises(InputError):
-        call()
+def test_boxes_that_could_not_be_charged_together_are_refused():
+    paid = LossMap(1)
+    ward, number = Box({"ward": equals("A")}), Box({"ward": equals(1)})
+    paid.check([])
+    paid.check([ward, Box.everything(), Box({"age": at_least(3)})])
+    with pytest.raises(WrongKind, match="kinds"):
+        paid.check([ward, number])
+    paid.check([number])
+    paid.add(ward, [1])
+    before = paid.written()
+    with pytest.raises(WrongKind, match="kinds"):
+        paid.check(iter([number]))
+    assert paid.written() == before
+
+
+@pytest.mark.parametrize("cap", [4096, 30, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_map_that_was_written_goes_on_as_if_it_had_not_been(seed, cap):
+    asked = some_charges(seed, 40)
+    straight, paused = LossMap(2, cap=cap), LossMap(2, cap=cap)
+    for at, (box, amounts) in enumerate(asked):
+        straight.add(box, amounts)
+        if at % 7 == 0:
+            paused = LossMap.read(json.loads(json.dumps(paused.written())))
+        paused.add(box, amounts)
+        assert paused.written() == straight.written()
+    assert charged(asked, cap).written() == straight.written()
+
+
+PROGRAM = """
+import hashlib, json
+from discreet.accounting.box import Box
+from discreet.accounting.loss_map import LossMap
+from discreet.accounting.values import at_least, equals, one_of
+paid = LossMap(1, cap=40)
+for at in range(200):
+    conditions = {"state": equals(f"state {at % 7}"), "age": at_least(at % 11)}
+    if at % 3:
+        conditions["sex"] = one_of("F", "M" if at % 2 else "X")
+    paid.add(Box(conditions), [at])
+print(hashlib.sha256(json.dumps(paid.written()).encode()).hexdigest())
+"""
+
+
+def test_a_replay_does_not_depend_on_hash_seeds():
+    seen = set()
+    for seed in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        seen.add(done.stdout)
+    assert len(seen) == 1
+
+
+def test_a_copy_is_charged_apart():
+    paid = charged(some_charges(1), 10)
+    before = paid.written()
+    twin = paid.copy()
+    assert twin.written() == before
+    for box, amounts in some_charges(2):
+        twin.add(box, amounts)
+    assert paid.written() == before
+    for box, amounts in some_charges(2):
+        paid.add(box, amounts)
+    assert paid.written() == twin.written()
+
+
+def test_a_map_is_not_read_from_something_else():
+    for data in (None, [], {}, {"version": 1}):
+        with pytest.raises(InputError):
+            LossMap.read(data)

@@ -10,7 +10,6 @@ from discreet.accounting.statement import Option, pruned
 from discreet.loss.composition import Composition
 from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
-from discreet.loss.moments import RenyiCurve
 from discreet.loss.pure_pairs import (
     BoundedRangePair,
     DiscreteLaplacePair,
@@ -97,11 +96,3 @@ def test_too_many_options_are_merged_and_no_longer_real():
     few = pruned(options, most=5)
     assert len(few) <= 5
     assert not any(option.attained for option in few)
-
-
-def test_curves_are_merged_to_one_above_both():
-    flat = Composition((), RenyiCurve(rho=Fraction(1, 10)))
-    dots = Composition((), RenyiCurve(orders=(Fraction(2),), values=(Fraction(1),)))
-    (both,) = pruned([Option(flat), Option(dots)], most=1)
-    for order in (1.0, 4.0):
-        assert both.composition.log_moment(order) >= flat.log_moment(order)

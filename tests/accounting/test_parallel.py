@@ -45,16 +45,6 @@ ONE = Leaf(Pure(epsilon=1))
 BOUNDED = Leaf(Pure(epsilon=1), relation="replace", name="mean")
 
 
-def test_plain_values_name_their_parts():
-    tree = Parallel("ward", {"A": ONE, "B": 2 * ONE})
-    assert [(part.label, part.values, part.child) for part in tree.parts] == [
-        ("'A'", equals("A"), ONE),
-        ("'B'", equals("B"), 2 * ONE),
-    ]
-    assert Parallel("x", {None: ONE}).parts[0].values == is_null()
-    assert Parallel("x", {equals(3): ONE}) == Parallel("x", {3: ONE})
-
-
 @pytest.mark.parametrize(
     "keys",
     [
@@ -96,13 +86,6 @@ def test_overlapping_parts_are_refused_by_name(keys, named):
     assert "(key parallel)" in caught.value.why
 
 
-def test_values_of_two_kinds_are_refused():
-    with pytest.raises(WrongKind, match="kinds"):
-        Parallel("age", {"A": ONE, 5: ONE})
-    with pytest.raises(WrongKind, match="kinds"):
-        Parallel("age", {True: ONE, 5: ONE})
-
-
 def test_parts_that_may_overlap_are_single_values():
     assert Parallel("tag", {"A": ONE, "B": ONE, None: ONE}, overlap=2).overlap == 2
     assert Parallel("tag", {True: ONE, False: ONE}, overlap=2).overlap == 2
@@ -142,12 +125,6 @@ def test_a_key_computed_from_the_table_is_refused(key):
     assert "(key parallel)" in caught.value.why
 
 
-@pytest.mark.parametrize("key", [None, 5, 1.5, "", " ", "two\nlines", True])
-def test_other_keys_are_no_columns(key):
-    with pytest.raises(WrongKind):
-        Parallel(key, {"A": ONE})
-
-
 # --- bounded certificates -------------------------------------------------------------------------
 
 AROUND = [
@@ -179,14 +156,6 @@ def test_a_bounded_certificate_inside_a_part_is_refused(around, leaf):
             make(around(leaf))
         assert "'mean'" in caught.value.what
         assert "(key bounded-parallel)" in caught.value.why
-
-
-def test_certificates_that_hold_in_parts_are_accepted():
-    everywhere = Leaf(Pure(epsilon=1), relation="replace", common_domain=True)
-    for leaf in (ONE, everywhere, Leaf(Pure(epsilon=1), relation="either")):
-        Parallel("ward", {"A": leaf})
-        Where(Box.everything(), leaf)
-    assert Sequential(BOUNDED, Parallel("ward", {"A": ONE})).children[0] is BOUNDED
 
 
 # --- why the refusals are right -------------------------------------------------------------------
@@ -256,14 +225,6 @@ def test_parts_by_rank_lose_more_than_any_of_them():
         int(abs(parities(left) - parities(right)).sum()) for left, right in added_pairs(range(4), 6)
     )
     assert worst == 3  # three times 0.5, and not 0.5
-
-
-@pytest.mark.theorem("parallel")
-def test_parts_that_overlap_lose_the_sum():
-    def overlapping(table):
-        return [sum(row <= 2 for row in table), sum(row >= 2 for row in table)]
-
-    assert loss_of(overlapping, added_pairs(range(4), 4), (1, 0.5)) == pytest.approx(1.5)
 
 
 @pytest.mark.theorem("bounded-parallel")

@@ -10,15 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import (
-    Box,
     Budget,
+    Contribution,
     Leaf,
     Parallel,
     PrivacyFilter,
     Sequential,
     account,
     dp_sgd,
-    equals,
 )
 from discreet.accounting import requests as request
 from discreet.accounting.currencies import (
@@ -31,7 +30,7 @@ from discreet.accounting.requests import RequestPricer
 from discreet.loss import GaussianDP, PrivacyLoss, Pure
 from discreet.loss import Laplace as ContinuousLaplace
 from discreet.mechanisms import Exponential, Gaussian, Laplace
-from discreet.units import row
+from discreet.units import person, row
 
 CHOICES = 30 * Leaf(Exponential(candidates=4, scale=20))
 WIDE = 5 * Leaf(ContinuousLaplace(scale=9))
@@ -159,31 +158,37 @@ def test_equal_profiles_have_one_price(relation):
     assert len(found) == 3
 
 
-def test_what_differs_has_its_own_price():
-    rows, basic = RequestPricer(unit=row()), BasicCurrency()
-    tree, loss = Leaf(Laplace(scale=10)), GaussianDP(mu=1)
-    found = [
-        rows.pieces(tree, basic),
-        rows.pieces(tree, ConcentratedCurrency()),
-        rows.pieces(tree, basic, scope=Box({"ward": equals("A")})),
-        rows.pieces(Leaf(Laplace(scale=20)), basic),
-        rows.pieces(2 * tree, basic),
-        rows.pieces(tree, basic, delta="1e-9"),
-        rows.pieces(loss, basic, delta="1e-9"),
-        rows.pieces(loss, basic, delta="1e-6"),
-    ]
-    assert len(set(found)) == len(found)
-
-
-def test_prices_are_worked_out_once_for_all_filters_of_a_unit():
-    tree = 3 * Leaf(Laplace(scale=10))
-    one, other = (PrivacyFilter(Budget(epsilon=limit), unit=row()) for limit in (1, 2))
-    assert one.pieces(tree) is other.pieces(3 * Leaf(Laplace(scale=10)))
-
-
 def test_losses_with_very_long_fractions_are_put_in_order():
     """Parts of a price over many questions have thousands of digits, more than Python prints."""
     long = Fraction(10**5000 + 1, 3 * 10**5001)
     one, other = Pure(epsilon=long).profile(), Pure(epsilon=long / 7).profile()
     there, back = in_order(one.compose(other)), in_order(other.compose(one))
     assert there.remove[0].pairs == back.remove[0].pairs
+
+
+def test_one_release_is_never_charged_as_several():
+    """Prices are looked up by equality: whichever was priced first must not price the other."""
+    several, one = Leaf(_sixteen()), Leaf(_sixteen().as_one())
+    assert several.source != one.source
+    assert several != one
+    assert one == Leaf(_sixteen().as_one())
+    for leaf in (several, one, several):  # each after the other was priced
+        chain = leaf.source.group(2).epsilon(delta=1e-3)
+        assert leaf.price(2, 0).epsilon(delta=1e-3) == chain
+    prices = [leaf.price(2, 0).epsilon(delta=1e-3) for leaf in (several, one)]
+    assert prices[0] < prices[1] - 0.3  # 6.436 and 6.746
+
+
+def test_a_filter_charges_one_release_in_full_after_several():
+    unit, rows = person("person"), Contribution(rows=2)
+    several, one = (Leaf(loss) for loss in (_sixteen(), _sixteen().as_one()))
+    alone = RequestPricer(unit=unit, contribution=rows)
+    after = RequestPricer(unit=unit, contribution=rows)
+    after.pieces(several, BasicCurrency(), delta="1e-3")
+    charged = after.pieces(one, BasicCurrency(), delta="1e-3")
+    assert charged == alone.pieces(one, BasicCurrency(), delta="1e-3")
+    assert charged[0].added > after.pieces(several, BasicCurrency(), delta="1e-3")[0].added
+
+
+def _sixteen():
+    return Laplace(scale=4).loss().power(16)

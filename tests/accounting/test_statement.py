@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from discreet.accounting import Leaf, Parallel, Sequential, account
-from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import GaussianDP, Pure, RenyiDP, ZeroConcentrated
 from tests.accounting.oracle import count, exact_delta, law_of, neighbors
 
@@ -94,21 +93,3 @@ def test_one_number_by_position_and_several_in_a_vector(curve):
     assert curve.tradeoff("0.1") == curve.tradeoff(false_alarm="0.1")
     assert curve.deltas([]).shape == (0,)
     assert curve.deltas(range(3)).dtype == np.float64
-
-
-@pytest.mark.parametrize("curve", [LOSSES[0], LOSSES[-1]], ids=["loss", "price"])
-def test_a_vector_is_not_a_number_and_a_number_is_no_vector(curve):
-    for vector in ([1e-5], (0,), np.array([0.1])):
-        with pytest.raises(WrongKind, match="several at once"):
-            curve.epsilon(vector)
-        with pytest.raises(WrongKind, match="several at once"):
-            curve.delta(vector)
-    for scalar in (1, 0.5, "0.5", None, np.array(0.5)):
-        with pytest.raises(WrongKind, match="not several"):
-            curve.deltas(scalar)
-        with pytest.raises(WrongKind, match="not several"):
-            curve.epsilons(scalar)
-    with pytest.raises(OutOfRange):
-        curve.epsilons([0.1, 2])
-    with pytest.raises(WrongKind):
-        curve.epsilons(np.array([[0.1, 0.2]]))

@@ -141,8 +141,8 @@ def law_of(  # noqa: C901, PLR0911  (one case for each kind of node)
             return _independent([law(child)] * times)
         case Parallel(key=key, parts=parts):
             return _independent(
-                law(p.child, [r for r in table if any(v in p.values for v in _at(r, key))])
-                for p in parts
+                law(child, [r for r in table if any(v in values for v in _at(r, key))])
+                for values, child in parts
             )
         case Where(box=box, child=child):
             return law(child, [row for row in table if row in box])
@@ -201,8 +201,8 @@ def decided(node: Node) -> Iterator[Node]:  # noqa: C901, PLR0912  (one case for
             for each in combinations_with_replacement(list(decided(child)), times):
                 yield Sequential(*each)
         case Parallel(parts=parts):
-            for each in product(*(list(decided(part.child)) for part in parts)):
-                children = {p.values: c for p, c in zip(parts, each, strict=True)}
+            for each in product(*(list(decided(child)) for _, child in parts)):
+                children = {values: c for (values, _), c in zip(parts, each, strict=True)}
                 yield Parallel(node.key, children, overlap=node.overlap)
         case Where(box=box, child=child):
             yield from (Where(box, each) for each in decided(child))

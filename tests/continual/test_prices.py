@@ -156,7 +156,7 @@ def met(node, column, place):
         case Where(box=box, child=child):
             return met(child, column, place) if {column: place} in box else 0
         case Parallel(parts=parts):
-            return sum(met(part.child, column, place) for part in parts if place in part.values)
+            return sum(met(child, column, place) for values, child in parts if place in values)
         case _:
             return sum(met(child, column, place) for _, child in node.branches())
 

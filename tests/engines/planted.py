@@ -22,7 +22,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.scope import scope_name
 from discreet.plan.policy.policy import read_policy
-from discreet.plan.steps import plan
+from discreet.planner import plan
 from discreet.query.sql.parse import read
 from discreet.query.types import Type
 from discreet.requests.table_schema import Schema

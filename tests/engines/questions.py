@@ -13,9 +13,15 @@ from discreet.query.expression_types import columns
 from discreet.query.expressions import Aggregate, Call, Case, Cast, Column, Literal, Order, Window
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll
 from discreet.query.types import Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    KeyColumn,
+    Leaves,
+    Total,
+)
 from discreet.requests.table_schema import Product
 from tests.engines.edges import EDGES
 

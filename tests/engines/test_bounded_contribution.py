@@ -5,9 +5,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.hash_order import HashOrder
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, Leaves, Total
+from discreet.requests.engine_request import CellSums, DistinctCount, DistinctSum, Leaves, Total
 from tests.engines.answers import by_group, reference, run
 from tests.engines.questions import (
     crowded_tables,

@@ -13,8 +13,7 @@ from discreet.errors import DiscreetError, MissingBounds, UnsupportedSQL
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import EngineRequest
+from discreet.requests.engine_request import DistinctSum, EngineRequest
 from tests.reference.engine import Reference
 
 X = Column("x")

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import pytest
 
+from discreet import planner as steps
 from discreet.engines import statements
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import OutOfRange
-from discreet.plan import steps
 from discreet.plan.binding import binder, joins, value_facts
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing import noise_steps as sketching
@@ -25,8 +25,7 @@ from discreet.plan.workload import joined_measures as joined_counts
 from discreet.plan.workload import joined_measures as joined_sums
 from discreet.plan.workload.cells import Cells
 from discreet.query.expressions import Call, Case, Literal
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.engine_request import Total
+from discreet.requests.engine_request import CellSums, Total
 from discreet.requests.table_schema import Schema
 from discreet.units import person, row
 from tests.engines.contract.cases import Asked

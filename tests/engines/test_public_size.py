@@ -16,7 +16,7 @@ from discreet.plan.pricing.group_sensitivity import GroupSensitivity, Releases
 from discreet.plan.pricing.release_composition import check_claims
 from discreet.plan.pricing.release_parts import STILL
 from discreet.plan.statistics import contribution_bounds as contribution_limits
-from discreet.plan.steps import plan
+from discreet.planner import plan
 from discreet.query.sql.parse import read
 from discreet.requests.table_schema import Schema
 from discreet.units import Relation

@@ -2,8 +2,6 @@
 
 # ruff: noqa: S608 (the statements are compared, not run)
 
-import cProfile
-
 import duckdb
 import pytest
 
@@ -13,10 +11,9 @@ from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
 from discreet.engines.expressions import Expressions
 from discreet.engines.hash_order import HashOrder
-from discreet.engines.relations import Relations
 from discreet.errors import UnknownName, WrongType
-from discreet.query.expressions import Aggregate, Call, Column, Literal, Window
-from discreet.query.relations import Aggregated, Filter, Join, Project, Scan
+from discreet.query.expressions import Call, Column, Literal, Window
+from discreet.query.relations import Filter, Join, Project, Scan
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.engines.answers import flat
@@ -40,13 +37,6 @@ def engine(tmp_path_factory):
 
 def scans(engine, statement):
     return str(engine._connection.fetch(f"EXPLAIN {statement}").to_pylist()).count("Seq Scan")
-
-
-def test_totals_are_one_statement_and_one_scan(engine):
-    found = engine.prepare(by_ward())
-    assert scans(engine, found.totals) == 1
-    assert [scans(engine, each) for each in found.distinct.values()] == [1]
-    assert [scans(engine, each) for each in found.leaves.values()] == [1]
 
 
 ONES = Total(name="ones", row=Literal(1), low=0, high=1)
@@ -81,25 +71,6 @@ def test_these_statements_answer_as_the_reference_does(changes):
     expected = flat(Reference({"visits": CROWD}, {"visits": TYPES}).run(lowered, order=order))
     assert found == expected
     assert sum(found["units"]) == (60 if lowered.groups is None else 6)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"keys": ()},
-        {"public": (("ward 1",), ("ward 2",), (None,))},
-        {"unit": (), "groups": None},
-    ],
-    ids=["no keys", "few public groups", "rows"],
-)
-def test_no_order_is_printed_where_nothing_is_chosen(engine, changes):
-    lowered = by_ward(measures=by_ward().measures[:3], **changes)
-    assert "OVER" not in engine.prepare(lowered).totals
-
-
-def test_the_portable_order_hashes_the_canonical_text(engine):
-    found = engine.prepare(by_ward(), portable=True).totals
-    assert "MD5(((CAST(getvariable('salt') AS TEXT) || ' groups') || COALESCE(" in found
 
 
 def test_nested_expressions_print_in_linear_size():
@@ -180,54 +151,3 @@ def test_a_column_of_another_type_is_refused_before_anything_is_read(engine):
     scan = Scan("visits", (("cost", Type.DATE),))
     with pytest.raises(WrongType):
         engine.run(by_ward(relation=scan, unit=(), groups=None, keys=()), order=ORDER)
-
-
-HOSTILE = "inner JOIN other ON true --"
-
-
-def forced(node, **fields):
-    """Put something into a node behind its back."""
-    for name, value in fields.items():
-        object.__setattr__(node, name, value)
-    return node
-
-
-@pytest.mark.parametrize(
-    "node",
-    [
-        forced(Join(VISITS, Scan("w", ()), "inner", Literal(True)), kind=HOSTILE),
-        Project(VISITS, (("r", forced(Window("RANK", ()), function=HOSTILE)),)),
-        Project(VISITS, (("a", forced(Call("NOT", (Literal(True),)), function=HOSTILE)),)),
-        forced(
-            Aggregated(VISITS, (), ()),
-            outputs=(("n", forced(Aggregate("MIN", Column("cost")), function=HOSTILE)),),
-        ),
-    ],
-    ids=lambda node: type(node).__name__,
-)
-def test_words_that_are_not_known_are_never_printed(node):
-    """Even if a node was altered after it was made, which no question can do."""
-    with pytest.raises(KeyError):
-        Relations(DUCKDB, lambda scan: DUCKDB.values(["a"], [Type.INTEGER], [(1,)]))(node)
-
-
-@pytest.mark.parametrize("rows", [None, 5])
-def test_printing_many_totals_takes_time_in_proportion(engine, rows):
-    """Twice as many sums take about twice as many calls: nothing is looked up among all."""
-
-    def calls(count):
-        totals = tuple(
-            Total(
-                name=f"t{number}",
-                row=Call("+", (cents(), Literal(number))),
-                low=0,
-                high=9,
-                rows=rows,
-            )
-            for number in range(count)
-        )
-        profile = cProfile.Profile()
-        profile.runcall(engine.prepare, by_ward(measures=totals))
-        return sum(each.callcount for each in profile.getstats())
-
-    assert calls(80) < 2.5 * calls(40)

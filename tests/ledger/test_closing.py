@@ -7,7 +7,7 @@ from discreet.errors import NotCharged, OutOfRange, QuestionClosed, WrongKind
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
 from discreet.loss import Pure
-from discreet.session.record import NoLedger, Rehearsal
+from discreet.session.record import Rehearsal
 from discreet.units import row
 from tests.ledger.chains import Chain
 
@@ -72,11 +72,6 @@ def test_only_what_was_started_fails_and_only_what_is_closed_is_reopened(ledger)
     assert ledger.closed == ("k",)
 
 
-def test_a_failed_question_stays_charged(ledger):
-    failed(ledger)
-    assert ledger.left().amounts[0] == 9 * 10**23
-
-
 def test_equal_descriptions_are_recorded_once_and_kept_in_order(ledger, path):
     one, two = {"table": "visits", "columns": ["a", "b"]}, {"table": "people"}
     first = ledger.describe("schema", one)
@@ -100,11 +95,6 @@ def test_what_json_cannot_write_in_one_way_is_no_description(ledger, content):
         ledger.describe("schema", content)
 
 
-def test_a_description_has_an_end(ledger):
-    with pytest.raises(OutOfRange):
-        ledger.describe("schema", {"a": "x" * (1 << 20)})
-
-
 def test_closed_questions_and_descriptions_survive_checkpoints_exports_and_restores(tmp_path, path):
     with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as ledger:
         failed(ledger)
@@ -119,12 +109,6 @@ def test_closed_questions_and_descriptions_survive_checkpoints_exports_and_resto
         assert copy.closed == ("k",)
         with pytest.raises(QuestionClosed):
             copy.start("k")
-
-
-@pytest.mark.parametrize("record", [Rehearsal(), NoLedger()])
-def test_other_records_describe_too(record):
-    assert len(record.describe("schema", {"table": "visits"})) == 64
-    assert record.closed == ()
 
 
 def test_a_rehearsal_closes_questions():

@@ -12,27 +12,21 @@ import pytest
 from discreet.accounting import Budget
 from discreet.accounting.requests import RequestPricer
 from discreet.errors import (
-    DamagedLedger,
     KeyReused,
     LedgerUnavailable,
-    NotALedger,
     NotCharged,
-    OutOfRange,
     OverBudget,
 )
-from discreet.ledger import connection as module
 from discreet.ledger.connection import LedgerConnection
-from discreet.ledger.entries import AccountEntry, RaiseEntry
+from discreet.ledger.entries import AccountEntry
 from discreet.ledger.requests import (
     AccountRequest,
     ChargeRequest,
     Pricer,
-    RaiseRequest,
     ReleaseRequest,
     SnapshotRequest,
     StartRequest,
 )
-from discreet.ledger.state import LedgerState
 from discreet.ledger.values import Account, OpeningTerms
 from discreet.loss import Pure
 from discreet.units import row
@@ -213,27 +207,6 @@ def test_a_request_sees_what_came_before_it_in_the_batch(writer, steps):
     assert (release.told.replayed, late.told.replayed, again.told.replayed) == (False, True, True)
 
 
-def test_a_refusal_writes_nothing(writer, disk):
-    before = list(disk.rows)
-    written = disk.written
-    with pytest.raises(OverBudget):
-        writer.call(charge("a", "1.1"))
-    with pytest.raises(NotCharged):
-        writer.call(StartRequest("a"))
-    writer.call(Nothing())
-    assert disk.rows == before
-    assert disk.written == written
-
-
-def test_at_most_so_many_requests_share_a_commit(writer, steps, monkeypatch, disk):
-    monkeypatch.setattr(module, "_MOST", 3)
-    gate, callers = held(writer, steps, [charge(f"k{number}", "0.01") for number in range(7)])
-    before = disk.commits
-    finish(gate, callers)
-    assert disk.commits == before + 4
-    assert all(caller.told.new for caller in callers[1:])
-
-
 # --- other processes ----------------------------------------------------------------------------
 
 
@@ -249,16 +222,6 @@ def test_entries_of_others_count_before_anything_is_accepted(writer, disk):
     other.call(AccountRequest(AccountEntry(account="data/flu", budget=None, by="ana")))
     assert sorted(writer.call(SnapshotRequest()).accounts) == ["data", "data/flu"]
     other.close()
-
-
-def test_a_store_that_went_back_is_noticed(writer, disk):
-    writer.call(charge("a"))
-    rows = disk.rows
-    disk.rows = rows[:-1]
-    with pytest.raises(DamagedLedger):
-        writer.call(charge("b"))
-    disk.rows = rows
-    assert writer.call(charge("b")).seq == 3
 
 
 # --- commits that fail --------------------------------------------------------------------------
@@ -290,112 +253,6 @@ def test_if_it_was_written_after_all_the_state_is_that_of_the_disk(writer, steps
     with pytest.raises(OverBudget):
         writer.call(charge("b", "0.5"))
     assert writer.call(charge("c", "0.4")).new
-
-
-def test_a_store_that_does_not_open_again_is_tried_again(writer, steps):
-    writer.call(charge("a"))
-    steps.failing["append"] = [lost()]
-    with pytest.raises(LedgerUnavailable):
-        writer.call(charge("b"))
-    assert writer._state is None
-    assert not writer._store.opened
-    steps.failing["open"] = [lost()]
-    with pytest.raises(LedgerUnavailable):
-        writer.call(charge("b"))
-    assert writer.call(charge("b")).seq == 3
-
-
-def test_each_caller_has_an_error_of_its_own(writer, steps):
-    gate, callers = held(writer, steps, [charge("a"), charge("b")])
-    steps.gates.pop("commit")
-    steps.failing["append"] = [lost()]
-    finish(gate, callers)
-    errors = [caller.error for caller in callers[1:]]
-    assert all(isinstance(error, LedgerUnavailable) for error in errors)
-    assert errors[0] is not errors[1]
-
-
-def test_an_entry_that_cannot_be_applied_spoils_its_batch(writer, disk, steps, monkeypatch):
-    gate, callers = held(writer, steps, [charge("a"), charge("b"), charge("c")])
-    real = LedgerState.apply
-
-    def failing(self, entry, seq, head):
-        if entry.key == "b":
-            self._filters["data"].add(entry.pieces[0][1])  # half of it is done
-            raise MemoryError
-        real(self, entry, seq, head)
-
-    monkeypatch.setattr(LedgerState, "apply", failing)
-    finish(gate, callers)
-    assert all(isinstance(caller.error, LedgerUnavailable) for caller in callers[1:])
-    assert isinstance(callers[1].error.__cause__, MemoryError)
-    assert len(disk.rows) == 1
-    monkeypatch.undo()
-    assert writer.call(charge("b")).new
-    assert writer._state.filter_of("data").spent == (10**23, 0)
-
-
-def test_a_raise_that_is_none_is_for_one_caller_alone(writer, steps):
-    people = {"reason": "none", "by": "ana", "approved_by": "ben"}
-    lower = RaiseRequest(RaiseEntry(account="data", budget=Budget(epsilon="0.5"), **people))
-    gate, callers = held(writer, steps, [charge("a"), lower, charge("b")])
-    finish(gate, callers)
-    assert callers[1].told.new
-    assert callers[3].told.new
-    assert isinstance(callers[2].error, OutOfRange)
-
-
-def test_an_error_while_checking_is_for_one_caller_alone(writer, steps):
-    class Strange:
-        keys = ()
-
-        def act(self, batch):
-            raise RuntimeError("of its own")
-
-    gate, callers = held(writer, steps, [charge("a"), Strange(), charge("b")])
-    finish(gate, callers)
-    assert callers[1].told.new
-    assert callers[3].told.new
-    assert isinstance(callers[2].error, RuntimeError)
-
-
-# --- checkpoints --------------------------------------------------------------------------------
-
-
-def test_checkpoints_are_kept_along_the_way_and_at_the_end(disk, steps, monkeypatch):
-    monkeypatch.setattr(module, "_KEPT_EVERY", 5)
-    writer = connected(disk, steps)
-    for number in range(12):
-        writer.call(charge(f"k{number}", "0.01"))
-    assert disk.kept[0] == 10
-    writer.close()
-    assert disk.kept[0] == 13
-    state = LedgerState()
-    for entry in disk.rows:
-        state.apply_row(entry)
-    assert disk.kept[1] == state.written()
-    before = disk.written
-    again = connected(disk, steps)
-    assert again._state.written() == state.written()
-    again.close()
-    assert disk.written == before
-
-
-def test_a_connection_that_starts_from_a_checkpoint_reads_only_what_follows(disk, monkeypatch):
-    writer = connected(disk)
-    for number in range(5):
-        writer.call(charge(f"k{number}"))
-    writer.close()
-    followed, real = [], LedgerState.apply_row
-    monkeypatch.setattr(
-        LedgerState, "apply_row", lambda s, r: (followed.append(r.seq), real(s, r))[1]
-    )
-    other = connected(disk)
-    with pytest.raises(OverBudget):
-        other.call(charge("more", "0.6"))
-    other.call(charge("more", "0.5"))
-    other.close()
-    assert followed == []
 
 
 # --- waiting ------------------------------------------------------------------------------------
@@ -496,11 +353,6 @@ def test_wherever_an_interrupt_comes_a_key_is_paid_once_and_the_next_request_is_
 # --- opening and closing ------------------------------------------------------------------------
 
 
-def test_what_opening_fails_with_is_told(disk):
-    with pytest.raises(NotALedger):
-        LedgerConnection(DiskStore(disk), OpeningTerms(), timeout=20)
-
-
 def test_a_closed_connection_serves_nobody(writer):
     writer.close()
     writer.close()
@@ -509,26 +361,6 @@ def test_a_closed_connection_serves_nobody(writer):
             writer.call(request)
     with pytest.raises(LedgerUnavailable, match="closed"):
         writer.read(lambda store: store.first_answer("q"))
-
-
-def test_a_connection_closes_however_much_is_asked(disk):
-    writer = connected(disk)
-
-    def ask():
-        while True:
-            try:
-                writer.call(Nothing())
-            except LedgerUnavailable:
-                return
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    time.sleep(0.05)
-    writer.close()
-    for thread in threads:
-        thread.join(20)
-        assert not thread.is_alive()
 
 
 def test_a_forked_process_is_refused(writer):
@@ -540,15 +372,3 @@ def test_a_forked_process_is_refused(writer):
 
     assert os.waitpid(forked(refused), 0)[1] == 0
     assert writer.call(charge("a")).new
-
-
-def test_a_store_that_has_lost_an_entry_is_refused_however_often_it_is_asked(writer, disk):
-    writer.call(charge("a"))
-    writer.call(charge("b"))
-    last = disk.rows.pop()
-    for key in ("b", "c", "d"):
-        with pytest.raises(DamagedLedger):
-            writer.call(charge(key))
-    disk.rows.append(last)
-    assert not writer.call(charge("b")).new
-    assert [row.key for row in disk.rows] == [None, "a", "b"]

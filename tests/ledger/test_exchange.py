@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import json
-import os
 import sqlite3
 import stat
 from pathlib import Path
@@ -25,7 +24,7 @@ from discreet.errors import (
 from discreet.ledger import Ledger
 from discreet.ledger import backup as exchange
 from discreet.ledger.entries import EntryRow
-from discreet.ledger.verify import verify, verify_file
+from discreet.ledger.verify import verify_file
 from discreet.loss import Pure
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import row
@@ -187,26 +186,6 @@ def test_a_clone_can_be_told(study, tmp_path):
     assert not (tmp_path / "third.ledger").exists()
 
 
-def test_a_restored_ledger_is_restored_once_more(study, tmp_path):
-    address, paths = tmp_path / "study.ledger", []
-    for number in range(3):
-        with Ledger.open(address) as ledger:
-            ledger.export(tmp_path / f"{number}.jsonl")
-        address = tmp_path / f"{number}.ledger"
-        Ledger.restore(address, tmp_path / f"{number}.jsonl", **PEOPLE).close()
-        paths.append(address)
-    assert [verify_file(path).problems for path in paths] == [(), (), ()]
-    closed = len(cells(paths[0])) - len(cells(tmp_path / "study.ledger")) - 1
-    assert len(cells(paths[-1])) == len(cells(tmp_path / "study.ledger")) + 3 + closed
-
-
-def test_many_entries_are_copied(tmp_path):
-    export = written(tmp_path / "study.jsonl")
-    with Ledger.restore(tmp_path / "copy.ledger", export, receipts=[LAST], **PEOPLE) as ledger:
-        assert ledger.verify([LAST]).ok
-    assert cells(tmp_path / "copy.ledger")[: len(HONEST.rows())] == HONEST.rows()
-
-
 # --- writing --------------------------------------------------------------------------------------
 
 
@@ -278,37 +257,6 @@ def test_an_export_needs_no_links(tmp_path, monkeypatch, number):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert path.stat().st_nlink == 1
     assert sorted(tmp_path.iterdir()) == [copied, linked]
-
-
-def test_a_copy_that_stops_half_way_is_no_export(tmp_path, monkeypatch):
-    refuse_links(monkeypatch, errno.EPERM)
-    path, seen = tmp_path / "study.jsonl", tmp_path / "seen"
-
-    def torn(source, file):
-        *lines, _ = source.read().splitlines(keepends=True)
-        file.writelines(lines)
-        file.flush()
-        seen.write_bytes(path.read_bytes())
-        raise OSError(errno.EIO, "broken")
-
-    monkeypatch.setattr("discreet.ledger.backup.shutil.copyfileobj", torn)
-    with pytest.raises(LedgerUnavailable):
-        written(path)
-    assert not verify_file(seen).ok
-    assert list(tmp_path.iterdir()) == [seen]
-
-
-def test_another_failure_to_link_is_one(tmp_path, monkeypatch):
-    refuse_links(monkeypatch, errno.EIO)
-    with pytest.raises(LedgerUnavailable):
-        written(tmp_path / "study.jsonl")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_backup_has_any_name_that_a_file_can_have(study, tmp_path):
-    path = tmp_path / os.fsdecode(b"b\xff ?%#.jsonl")
-    assert study.backup(path) == study.receipt
-    assert verify_file(path, receipts=[study.receipt]).ok
 
 
 def test_an_export_that_fails_leaves_nothing(tmp_path):
@@ -416,34 +364,3 @@ def test_an_export_of_another_name_is_refused(tmp_path):
     )
     with pytest.raises(Tampered, match="another ledger"):
         restored(tmp_path, path)
-
-
-def test_an_export_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
-    path = written(tmp_path / "study.jsonl")
-    text = path.read_text(encoding="ascii")
-    lines = text.splitlines(keepends=True)
-    answer = json.loads(lines[6])["answer"]
-    changes = [
-        "".join(lines[:-1]),
-        "".join([*lines[:3], *lines[4:]]),
-        text.replace(answer, "AAAA"),
-        text.replace(answer, "?"),
-        "".join([*lines[:-1], "{\n"]),
-        "".join([*lines[:-1], "7\n"]),
-    ]
-    for changed in changes:
-        path.write_text(text, encoding="ascii")
-
-        def late(source, changed=changed, **more):
-            report = verify_file(source, **more)
-            source.write_text(changed, encoding="ascii")
-            return report
-
-        monkeypatch.setattr(exchange, "verify_file", late)
-        with pytest.raises(DamagedLedger):
-            restored(tmp_path, path)
-        assert not (tmp_path / "copy.ledger").exists()
-    monkeypatch.undo()
-    path.write_text(text, encoding="ascii")
-    restored(tmp_path, path)
-    assert verify(cells(tmp_path / "copy.ledger")).ok

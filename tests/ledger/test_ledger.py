@@ -1,8 +1,6 @@
 """Ledgers as they are used: steps and keys, accounts, threads, processes, forks and ends."""
 
 import contextlib
-import gc
-import os
 import signal
 import threading
 
@@ -22,7 +20,6 @@ from discreet.errors import (
     QuestionClosed,
 )
 from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
-from discreet.ledger.sqlite import SQLiteStore
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
 from discreet.units import person, row
@@ -208,14 +205,6 @@ def test_an_account_counts_for_all_above_it(ledger):
     assert left(ledger, "data/flu") == 2 * 10**23
 
 
-def test_how_many_more_fit_is_asked_of_all_accounts(ledger):
-    ledger.open_account("data/flu", budget=Budget(epsilon=5), by="ana")
-    assert ledger.left(account="data/flu").how_many(ONE) == 10
-    assert ledger.left().how_many(ONE) == 10
-    ledger.open_account("data/cold", budget=Budget(epsilon="0.5"), by="ana")
-    assert ledger.left(account="data/cold").how_many(ONE) == 5
-
-
 def test_what_is_left_is_that_of_one_moment(ledger):
     before = ledger.left()
     scoped = ledger.left(Box({"ward": equals("A")}))
@@ -332,16 +321,6 @@ def test_entries_say_what_happened_and_hold_no_answers(delta_ledger):
     assert [entry["seq"] for entry in ledger.entries(after=2)] == [3, 4]
 
 
-def test_entries_may_be_read_while_others_are_made(ledger):
-    for number in range(600):
-        ledger.charge(Pure(epsilon="0.001"), key=f"k{number}")
-    entries = ledger.entries()
-    assert next(entries)["kind"] == "open"
-    ledger.charge(Pure(epsilon="0.001"), key="later")
-    assert ledger.find("q") is None
-    assert len(list(entries)) >= 600
-
-
 def test_every_ledger_has_its_own_name(tmp_path):
     names = set()
     for number in range(3):
@@ -349,23 +328,6 @@ def test_every_ledger_has_its_own_name(tmp_path):
             names.add(ledger.id)
     assert len(names) == 3
     assert all(len(name) == 32 for name in names)
-
-
-def test_an_export_goes_on_elsewhere(ledger, tmp_path):
-    ledger.charge(Pure(epsilon="0.7"), question="q")
-    ledger.start("q")
-    ledger.release("q", b"42")
-    receipt = ledger.export(tmp_path / "export")
-    assert receipt == ledger.receipt
-    said = {"reason": "a new disk", "by": "ana", "approved_by": "ben"}
-    said["last"] = receipt
-    with Ledger.restore(tmp_path / "new", tmp_path / "export", receipts=[receipt], **said) as other:
-        assert other.id == ledger.id
-        assert other.find("q").answer == b"42"
-        assert not other.charge(Pure(epsilon="0.7"), question="q").new
-        assert other.left().amounts == ledger.left().amounts
-        assert kinds(other)[-1] == "restore"
-        assert other.verify([receipt]).problems == ()
 
 
 def test_what_a_ledger_shows(ledger):
@@ -452,14 +414,6 @@ def test_a_closed_ledger_leaves_one_file_and_its_journal(ledger, path):
     ledger.close()
     names = sorted(each.name for each in path.parent.iterdir())
     assert names == [path.name + name for name in ("", "-journal")]
-
-
-def test_a_ledger_that_nobody_holds_is_closed(path):
-    ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
-    link = ledger._link
-    del ledger
-    gc.collect()
-    assert link.closed
 
 
 # --- threads and processes ----------------------------------------------------------------------
@@ -617,43 +571,6 @@ def test_a_stopped_process_is_waited_for_and_then_given_up(path):
     ledger.close()
 
 
-def test_a_process_that_just_ends_leaves_what_was_told(path):
-    out = run(
-        """
-        ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
-        say(ledger.charge(Pure(epsilon="0.25"), key="k").seq)
-        """,
-        path=str(path),
-    )
-    assert out == ["2"]
-    with Ledger.open(path) as ledger:
-        assert ledger.left().amounts[0] == 75 * 10**22
-
-
-@pytest.mark.parametrize("how", ["sys.exit(0)", "os._exit(0)"])
-def test_a_process_ends_while_threads_are_asking(path, how):
-    out = run(
-        f"""
-        ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
-        def ask(thread):
-            for number in range(10**6):
-                ledger.charge(Pure(epsilon="0.000001"), key=f"{{thread}}-{{number}}")
-        for thread in range(4):
-            threading.Thread(target=ask, args=(thread,), daemon=True).start()
-        time.sleep(0.3)
-        say("over")
-        {how}
-        """,
-        path=str(path),
-    )
-    assert out == ["over"]
-    with Ledger.open(path) as ledger:
-        charges = kinds(ledger).count("charge")
-        assert charges > 4
-        assert ledger.left().amounts[0] == (10**6 - charges) * 10**18
-        assert ledger.verify().problems == ()
-
-
 # --- forks --------------------------------------------------------------------------------------
 
 
@@ -709,61 +626,6 @@ def test_nothing_lowers_what_was_spent(tmp_path_factory, asked):
         assert left(again) == spent
 
 
-def test_there_are_no_other_verbs():
-    verbs = {name for name in dir(Ledger) if not name.startswith("_")}
-    assert verbs == {
-        "accounts",
-        "answers_of",
-        "attempts",
-        "backup",
-        "begin",
-        "charge",
-        "check_terms",
-        "close",
-        "closed",
-        "describe",
-        "descriptions",
-        "entries",
-        "explain",
-        "export",
-        "fail",
-        "find",
-        "guarantee",
-        "holds",
-        "id",
-        "label",
-        "last_backup",
-        "last_seen",
-        "left",
-        "left_as_of",
-        "notes_backups",
-        "open",
-        "open_account",
-        "owns",
-        "proved_entries",
-        "proved_receipts",
-        "questions_of",
-        "raise_limit",
-        "receipt",
-        "release",
-        "reopen",
-        "restore",
-        "start",
-        "unit",
-        "verify",
-    }
-
-
-def test_a_store_that_another_process_left_open_does_not_matter(path, ledger):
-    store = SQLiteStore(path, timeout=5)
-    store.open()
-    ledger.charge(ONE, key="k")
-    ledger.close()
-    assert [each.seq for each in store.rows(0)] == [1, 2]
-    store.close()
-    assert os.path.exists(path)  # noqa: PTH110
-
-
 def test_a_question_begins_in_one_step(ledger):
     """Two entries as of two calls, durable together; what charge or start refuse is refused."""
     assert ledger.begin(ONE, key="a", question="q") == Started(key="a", attempt=1)
@@ -787,17 +649,3 @@ def test_a_question_begins_in_one_step(ledger):
     assert kinds(ledger) == [*before, "charge", "start", "fail"]
     assert left(ledger) == 8 * 10**23
     assert ledger.verify().ok
-
-
-def test_what_begins_is_what_is_charged_and_started(path, tmp_path):
-    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as one:
-        one.begin(ONE, key="a", question="q", scope=Box({"ward": equals("A")}))
-        together = [{**entry, "at": ""} for entry in one.entries()][1:]
-    with Ledger.open(tmp_path / "other", unit=row(), budget=Budget(epsilon=1)) as other:
-        other.charge(ONE, key="a", question="q", scope=Box({"ward": equals("A")}))
-        other.start("a")
-        apart = [{**entry, "at": ""} for entry in other.entries()][1:]
-    chained = {"head", "previous", "before"}
-    assert [{k: v for k, v in entry.items() if k not in chained} for entry in together] == [
-        {k: v for k, v in entry.items() if k not in chained} for entry in apart
-    ]

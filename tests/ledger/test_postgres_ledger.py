@@ -4,7 +4,6 @@ import os
 import threading
 
 import pytest
-from psycopg import conninfo
 
 from discreet.accounting import Budget
 from discreet.cli.options import command_inputs
@@ -13,12 +12,10 @@ from discreet.errors import (
     LedgerUnavailable,
     NotALedger,
     NotCharged,
-    OtherLedger,
     OverBudget,
-    QuestionClosed,
 )
 from discreet.ledger import Ledger, Started
-from discreet.loss import Pure, ZeroConcentrated
+from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.processes import forked
 
@@ -56,50 +53,6 @@ def test_the_three_steps(ledger):
     assert "0.6 of 1" in str(ledger.left())
 
 
-def test_two_routes_across_connections_and_raises(address):
-    people = {"reason": "more questions", "by": "ana", "approved_by": "bo"}
-    with Ledger.open(address, unit=row(), budget=Budget(epsilon=5, delta="1e-9")) as ledger:
-        ledger.charge(ZeroConcentrated(rho="0.00075"), key="small")
-        assert ledger.left().how_many(Pure(epsilon=1)) == 4
-        ledger.raise_limit("data", budget=Budget(epsilon=6, delta="1e-8"), **people)
-    with Ledger.open(address, unit=row(), budget=Budget(epsilon=6, delta="1e-8")) as again:
-        assert again.left().how_many(Pure(epsilon=1)) == 5
-        again.verify().raise_if_bad()
-
-
-def test_closed_questions_and_descriptions(address, ledger):
-    ledger.charge(Pure(epsilon="0.1"), key="k")
-    ledger.start("k")
-    ledger.fail("k")
-    first = ledger.describe("schema", {"table": "visits"})
-    assert ledger.describe("schema", {"table": "visits"}) == first
-    with Ledger.open(address) as again:
-        assert again.descriptions("schema") == ({"table": "visits"},)
-        assert again.closed == ("k",)
-        with pytest.raises(QuestionClosed):
-            again.start("k")
-        again.reopen("k", reason="a new disk", by="ana")
-    assert ledger.start("k").attempt == 2
-    assert ledger.verify().ok
-
-
-def test_what_is_recorded_stays(address, ledger):
-    early = answered(ledger, "visits", b"42", question="q").receipt
-    ledger.open_account("data/flu", budget=Budget(epsilon="0.5"), by="ana")
-    ledger.charge(Pure(epsilon="0.2"), key="flu", account="data/flu")
-    ledger.raise_limit("data", budget=Budget(epsilon=2), reason="r", by="ana", approved_by="bo")
-    shown, last = str(ledger), ledger.receipt
-    assert ledger.verify([early, str(last)]).problems == ()
-    ledger.close()
-    with Ledger.open(address) as again:
-        assert (str(again), again.receipt) == (shown, last)
-        assert again.find("q").answer == b"42"
-        assert set(again.accounts) == {"data", "data/flu"}
-        assert [entry["seq"] for entry in again.entries(after=2)] == list(range(3, last.seq + 1))
-    with pytest.raises(OtherLedger):
-        Ledger.open(address, budget=Budget(epsilon=3))
-
-
 def test_exports_go_both_ways(tmp_path, postgres, name, ledger):
     answered(ledger, "visits", bytes(range(256)), question="q")
     ledger.export(tmp_path / "export")
@@ -110,11 +63,6 @@ def test_exports_go_both_ways(tmp_path, postgres, name, ledger):
             assert moved.find("q").answer == bytes(range(256))
             assert moved.verify([ledger.receipt]).problems == ()
             assert str(moved.left()) == str(ledger.left())
-
-
-def test_nothing_is_made_without_a_budget(address):
-    with pytest.raises(NotALedger):
-        Ledger.open(address)
 
 
 def granted(address, name, *, threads, tries):
@@ -178,10 +126,3 @@ def test_planning_sees_a_ledger_on_a_server_and_makes_none(address, ledger, post
     assert command_inputs(ledger=absent).before_asking().ledger is None
     with pytest.raises(NotALedger):
         Ledger.open(absent)
-
-
-def test_the_key_value_form_leads_to_the_same_ledger(address, ledger):
-    place, _, schema = address.partition("#")
-    text = conninfo.make_conninfo(**conninfo.conninfo_to_dict(place))
-    with Ledger.open(f"{text}#{schema}") as again:
-        assert again.id == ledger.id

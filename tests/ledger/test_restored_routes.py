@@ -1,19 +1,17 @@
 """What is unknown after a restore counts on every route; budgets and accounts are recognized."""
 
 from contextlib import suppress
-from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings, strategies
 
-import discreet as dp
 from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, equals
-from discreet.errors import DiscreetError, NotAllowed, OtherLedger, OverBudget
+from discreet.errors import DiscreetError, OverBudget
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.units import person, row
+from discreet.units import row
 from tests.ledger.chains import Chain
 
 PEOPLE = {"reason": "the disk is gone", "by": "ana", "approved_by": "ben"}
@@ -159,43 +157,3 @@ def test_that_every_route_has_to_fit_is_stored():
     for wrong in (False, 1, None):
         with pytest.raises(DiscreetError):
             PrivacyFilter.read({**book.written(), "every_route": wrong}, budget=budget, unit=row())
-
-
-def test_the_bar_shows_the_scarcer_route():
-    book = PrivacyFilter(kept("joint", 1), unit=row())
-    book.exhaust()
-    book = book.with_budget(kept("joint", 2, delta="2e-6"))
-    assert book.left().share == Fraction(1, 2)  # of epsilon; of rho it is more
-    book.charge(Pure(epsilon="0.3"))
-    assert 0 < book.left().share < Fraction(7, 20)
-
-
-# --- budgets and accounts on record -----------------------------------------------------------
-
-
-def test_a_reserve_that_is_named_is_told_from_another(tmp_path):
-    with Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1)):
-        pass
-    Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.25")).close()
-    with pytest.raises(OtherLedger):
-        Ledger.open(tmp_path / "old", unit=row(), budget=kept(None, 1, reserve="0.1"))
-
-
-def test_a_reserve_that_is_named_makes_no_other_budget():
-    assert kept(None, 1) == kept(None, 1, reserve="0.25")
-    assert hash(kept(None, 1)) == hash(kept(None, 1, reserve="0.25"))
-
-
-def test_an_unknown_account_is_refused_with_those_that_there_are(tmp_path):
-    place = tmp_path / "old"
-    with Ledger.open(place, unit=person("patient"), budget=Budget(epsilon=1)) as ledger:
-        ledger.open_account("data/flu", by="ana")
-    with pytest.raises(OtherLedger, match="no account 'nope'") as found:
-        Ledger.open(place, account="nope")
-    assert "(data, data/flu)" in str(found.value)
-    (tmp_path / "visits.csv").write_text("patient,cost\n1,2\n")
-    terms = {"unit": person("patient"), "budget": Budget(epsilon=1), "ledger": place}
-    for account, error in (("nope", OtherLedger), ("data/nope", NotAllowed)):
-        with pytest.raises(error, match=f"no account '{account}'") as found:
-            dp.open({"visits": str(tmp_path / "visits.csv")}, account=account, **terms)
-        assert "(data, data/flu)" in str(found.value)

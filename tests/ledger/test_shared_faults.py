@@ -4,13 +4,9 @@ Whatever it is, nobody takes the reply to another request for its own.
 """
 
 import linecache
-import os
-import resource
 import socket
 import sys
 import threading
-import time
-from pathlib import Path
 
 import pytest
 
@@ -21,25 +17,8 @@ from discreet.ledger.shared import WriterSocket, receive_message, send_message, 
 from discreet.ledger.values import Started
 from discreet.loss import Pure
 from discreet.units import row
-from tests.ledger.programs import Program, run
 
 ONE = Pure(epsilon="0.001")
-SHARE = """
-import resource
-from pathlib import Path
-from discreet.ledger.shared import shared_ledger
-from discreet.ledger.shared import WriterSocket
-ONE = Pure(epsilon="0.001")
-"""
-WRITER = f"""{SHARE}
-threading.stack_size(256 << 20)  # so large that no stack is kept for the next thread
-ledger = Ledger.open(place[0], unit=row(), budget=Budget(epsilon=1))
-writer = WriterSocket(ledger, Path(place[1]))
-say("up")
-hear()
-writer.close()
-ledger.close()
-"""
 
 
 @pytest.fixture
@@ -70,14 +49,6 @@ def written(place):
         writer.close()
 
 
-@pytest.fixture
-def elsewhere(place):
-    """A writer that is a process of its own."""
-    with Program(WRITER, place=[str(each) for each in place]) as writer:
-        assert writer.hear() == "up"
-        yield writer.process.pid
-
-
 def told(call, *arguments, **named):
     """Return what a call returns, or the kind of its error."""
     try:
@@ -93,13 +64,6 @@ def words(call, *arguments):
     except errors.DiscreetError as error:
         return error.what
     return ""
-
-
-def until(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 # --- signals ------------------------------------------------------------------------------------
@@ -143,34 +107,6 @@ def test_a_reply_belongs_to_its_request_wherever_an_interrupt_comes(written, pla
     assert number > 20
     shared.close()
     assert written[0].verify().ok
-
-
-def test_a_refusal_after_ctrl_c_is_not_told_as_a_payment(place):
-    """The signals come while the writer has recorded the charge and has not replied yet."""
-    out = run(
-        f"""{SHARE}
-        def interrupt(who, verb, key):
-            if (verb, key) == ("start", "a"):
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(0.3)
-        ledger = Ledger.open(place[0], unit=row(), budget=Budget(epsilon="0.001"))
-        writer = WriterSocket(ledger, Path(place[1]), observer=interrupt)
-        shared = shared_ledger(place[0], Path(place[1]))
-        for _ in range(2):
-            try:
-                shared.begin(ONE, key="a")
-            except KeyboardInterrupt:
-                say("interrupted")
-        time.sleep(0.7)
-        try:
-            say(shared.begin(ONE, key="b"))
-        except OverBudget:
-            say("over budget")
-        say([entry["key"] for entry in ledger.entries(1)])
-        """.replace("\n        ", "\n"),
-        place=[str(each) for each in place],
-    )
-    assert out == ["interrupted", "interrupted", "over budget", "['a', 'a', 'a']"]
 
 
 # --- timeouts, restarts, versions ---------------------------------------------------------------
@@ -224,7 +160,7 @@ def test_a_writer_of_another_ledger_is_refused_also_later(place, tmp_path):
 
 @pytest.mark.parametrize("number", [{}, {"number": 0}, {"number": "1"}])
 def test_a_writer_that_does_not_number_its_replies_is_refused(place, tmp_path, number):
-    """One of an earlier version does not."""
+    """Replies and requests could be mixed up."""
     with Ledger.open(place[0], unit=row(), budget=Budget(epsilon=1)) as ledger:
         name = ledger.id
     with socket.socket(socket.AF_UNIX) as listening:
@@ -251,83 +187,3 @@ def test_whoever_waits_for_a_reply_hears_at_once_that_the_ledger_is_closed(writt
     shared.close()
     asking.join(10)
     assert found == [errors.LedgerUnavailable]
-
-
-# --- shortages ----------------------------------------------------------------------------------
-
-
-def attempt(place, timeout):
-    """Say what becomes of a new client."""
-    found = told(shared_ledger, *place, timeout=timeout)
-    if isinstance(found, Ledger):
-        found.close()
-    return found
-
-
-@pytest.mark.parametrize("short_of", ["descriptors", "threads"])
-def test_a_writer_that_was_short_for_a_moment_accepts_again(elsewhere, place, short_of):
-    shared = shared_ledger(*place)
-    if short_of == "descriptors":
-        limit, most = resource.RLIMIT_NOFILE, 3
-    else:
-        pages = int(Path(f"/proc/{elsewhere}/statm").read_text().split()[0])
-        limit, most = resource.RLIMIT_AS, pages * resource.getpagesize() + (32 << 20)
-    before = resource.prlimit(elsewhere, limit)
-    resource.prlimit(elsewhere, limit, (most, before[1]))
-    attempt(place, 1)  # the call that waits has a descriptor for one of them already
-    assert attempt(place, 1) is errors.LedgerUnavailable
-    if short_of == "threads":
-        assert shared.begin(ONE, key="meanwhile") == Started(key="meanwhile", attempt=1)
-    resource.prlimit(elsewhere, limit, before)
-    for _ in range(2):
-        assert isinstance(attempt(place, 30), Ledger)
-    shared.close()
-
-
-def test_a_shared_ledger_that_cannot_be_opened_leaves_nothing_open(elsewhere, place):
-    """With every number of descriptors there is an error of ours, or a ledger."""
-    program = f"""{SHARE}
-def opened():
-    found = []
-    for file in os.listdir("/proc/self/fd"):
-        try:
-            found.append(os.readlink(f"/proc/self/fd/{{file}}"))
-        except OSError:
-            pass
-    return sum("a.ledger" in each for each in found)
-hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-refused = 0
-for most in range(3, 60):
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    try:
-        ledger = shared_ledger(place[0], Path(place[1]), timeout=5)
-    except LedgerUnavailable:
-        ledger, refused = None, refused + 1
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    if ledger is not None:
-        break
-    assert not opened(), most
-del ledger
-say(refused > 1, opened())
-hear()
-"""
-    with Program(program, place=[str(each) for each in place]) as client:
-        assert client.hear() == "True 0"
-        os.kill(elsewhere, 9)
-        for _ in range(3):
-            assert run(
-                "with Ledger.open(path) as ledger: say(ledger.receipt.seq)", path=str(place[0])
-            ) == ["1"]
-
-
-def test_a_writer_that_closes_leaves_the_socket_of_another_alone(place):
-    with Ledger.open(place[0], unit=row(), budget=Budget(epsilon=1)) as ledger:
-        first, second = WriterSocket(ledger, place[1]), WriterSocket(ledger, place[1])
-        first.close()
-        first.close()
-        shared = shared_ledger(*place)
-        assert shared.begin(ONE, key="k") == Started(key="k", attempt=1)
-        shared.close()
-        second.close()
-        assert not place[1].exists()

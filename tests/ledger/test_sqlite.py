@@ -1,6 +1,5 @@
 """Ledgers in files: the contract of stores, what SQLite is told, and what if disks fail."""
 
-import errno
 import os
 import re
 import sqlite3
@@ -14,9 +13,7 @@ import pytest
 
 from chaos.cards import copies_pass
 from chaos.trace import strace
-from discreet.errors import DamagedLedger, LedgerUnavailable, NewerFormat, NotALedger
-from discreet.ledger import sqlite
-from discreet.ledger.failures import file_failure, sqlite_failure
+from discreet.errors import DamagedLedger, LedgerUnavailable
 from discreet.ledger.sqlite import APPLICATION_ID, VERSION, SQLiteStore
 from discreet.ledger.verify import verify_file
 from tests.ledger.store_contract import CHECKS, Chain, made, place_of, stored, write
@@ -122,17 +119,6 @@ def test_the_files_are_for_their_owner_alone(place, path):
         assert stat.S_IMODE(mode) == 0o600, name
 
 
-def test_lookups_use_their_indexes(place):
-    store = place.opened()
-    for statement, values in (
-        (sqlite._OF_KEYS, ('["k"]',) * 3),
-        (sqlite._ANSWERED, ("q",)),
-        (sqlite._ROWS % "NULL", (7,)),
-    ):
-        plan = [step[-1] for step in store._do(f"EXPLAIN QUERY PLAN {statement}", values)]
-        assert not [step for step in plan if step.startswith("SCAN") and "json_each" not in step]
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -157,61 +143,6 @@ def test_entries_cannot_be_changed_through_sql(place, path, statement):
     with pytest.raises(sqlite3.IntegrityError):
         direct(path, statement)
     assert stored(store) == chain.rows
-
-
-# --- versions -----------------------------------------------------------------------------------
-
-
-def test_another_version_is_left_alone(path, place):
-    place.opened().close()
-    for version in (0, 2):
-        direct(path, f"PRAGMA user_version = {version}")
-        before = path.read_bytes()
-        for create in (True, False):
-            with pytest.raises(NewerFormat):
-                (made if create else SQLiteStore.open)(place.store())
-        assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("create", [True, False])
-def test_another_database_is_left_alone(path, place, create):
-    direct(path, "CREATE TABLE wards (name TEXT)", "INSERT INTO wards VALUES ('A')")
-    before = path.read_bytes()
-    with pytest.raises(NotALedger):
-        (made if create else SQLiteStore.open)(place.store())
-    direct(path, "DROP TABLE wards", "PRAGMA application_id = 7")
-    with pytest.raises(NotALedger):
-        (made if create else SQLiteStore.open)(place.store())
-    assert len(path.read_bytes()) == len(before)
-    assert sorted(file.name for file in path.parent.iterdir()) == [path.name]
-
-
-def test_an_empty_file_or_database_is_no_place_for_a_ledger(path, place):
-    path.touch(mode=0o600)
-    for _ in range(2):
-        with pytest.raises(NotALedger):
-            place.opened()
-        direct(path, "PRAGMA journal_mode = WAL")
-
-
-def test_a_link_leads_to_the_same_ledger(path, place, tmp_path):
-    chain = Chain()
-    write(place.opened(), chain.add("open"))
-    other = tmp_path / "elsewhere" / "link"
-    other.parent.mkdir()
-    other.symlink_to(path)
-    store = SQLiteStore(other, timeout=5)
-    store.open()
-    write(store, chain.add("start", key="k"))
-    store.close()
-    assert stored(place.opened()) == chain.rows
-    assert [file.name for file in other.parent.iterdir()] == ["link"]
-
-
-def test_an_old_library_is_refused(path, place, monkeypatch):
-    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 36, 0))
-    with pytest.raises(LedgerUnavailable):
-        made(place.store())
 
 
 # --- when things fail ---------------------------------------------------------------------------
@@ -287,17 +218,6 @@ def test_a_file_that_is_gone_or_replaced_takes_no_charges(place, path, how, tmp_
         write(store, chain.add("start", key="k"))
 
 
-def test_a_closed_store_says_so(place):
-    store = place.opened()
-    store.close()
-    with pytest.raises((LedgerUnavailable, DamagedLedger)):
-        write(store, Chain().add("open"))
-    with pytest.raises(LedgerUnavailable):
-        stored(store)
-    with pytest.raises(LedgerUnavailable):
-        store.checkpoint()
-
-
 def test_errors_hold_nothing_of_what_is_stored(place, path):
     store, chain = place.opened(), Chain()
     write(store, *chain.asked("secret key", answer=b"secret answer"))
@@ -337,36 +257,3 @@ def test_a_torn_cell_is_damage(place, path):
         torn.close()
         for name in KEPT:
             path.with_name(f"copy{name}").unlink(missing_ok=True)
-
-
-@pytest.mark.parametrize("code", range(1, 30))
-def test_every_result_of_sqlite_has_an_error(code):
-    kind = type(sqlite_failure(code))
-    assert kind is {26: NotALedger}.get(
-        code,
-        LedgerUnavailable if code in {3, 5, 6, 7, 8, 10, 13, 14, 15, 23} else DamagedLedger,
-    )
-    assert type(sqlite_failure(code | 7 << 8)) is kind
-    assert type(sqlite_failure(None)) is DamagedLedger
-
-
-def test_a_file_that_ends_too_early_is_torn():
-    assert type(sqlite_failure(sqlite3.SQLITE_IOERR_SHORT_READ)) is DamagedLedger
-
-
-@pytest.mark.parametrize(
-    ("number", "word"),
-    [
-        (errno.ENOSPC, "full"),
-        (errno.EFBIG, "full"),
-        (errno.EROFS, "read-only"),
-        (errno.EACCES, "opened"),
-        (errno.ENOENT, "folder"),
-        (errno.EMFILE, "opened"),
-        (None, "opened"),
-    ],
-)
-def test_what_the_system_says_of_files_is_explained(number, word):
-    error = file_failure(OSError(number, "text") if number else OSError())
-    assert type(error) is LedgerUnavailable
-    assert word in error.what

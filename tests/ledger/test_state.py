@@ -1,28 +1,21 @@
 """The state of a ledger: a fold over its entries, from the start or from a checkpoint."""
 
 import contextlib
-import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import Box, Budget, Leaf, Parallel, PrivacyFilter, at_least, equals
+from discreet.accounting import Box, Budget, Leaf, Parallel, at_least, equals
 from discreet.errors import DamagedLedger, OverBudget
 from discreet.ledger.connection import Batch, catch_up
 from discreet.ledger.entries import (
-    NO_HEAD,
     AccountEntry,
     EntryRow,
     OpenEntry,
     RaiseEntry,
-    ReleaseEntry,
-    RestoreEntry,
     StartEntry,
-    canonical,
     digest,
-    head_after,
-    read_entry,
 )
 from discreet.ledger.requests import Pricer
 from discreet.ledger.state import LedgerState, restore_state
@@ -108,108 +101,6 @@ def test_a_charge_counts_in_every_account_above():
     ledger.charge("l", path="data")
     assert state.filter_of("data").spent == (2 * 10**23, 0)
     assert state.filter_of("data/flu").spent == (10**23, 0)
-
-
-def test_an_account_without_limits_has_no_book():
-    ledger = tree()
-    with pytest.raises(KeyError):
-        ledger.state.filter_of("data/flu/ana")
-    assert not ledger.state.accounts["data/flu/ana"].limited
-
-
-def test_a_raise_keeps_what_was_spent():
-    ledger = tree()
-    for number in range(10):
-        ledger.charge(f"k{number}", path="data/flu")
-    with pytest.raises(OverBudget):
-        ledger.charge("more", path="data/flu")
-    ledger.add(RaiseEntry(account="data/flu", budget=Budget(epsilon="1.5"), **PEOPLE))
-    assert ledger.state.filter_of("data/flu").spent == (10**24, 0)
-    assert ledger.state.accounts["data/flu"].budget == Budget(epsilon="1.5")
-    ledger.charge("more", path="data/flu")
-    assert replayed(ledger.rows).written() == ledger.state.written()
-
-
-def test_starts_releases_and_restores_cost_nothing():
-    ledger = tree()
-    ledger.charge("k")
-    before = ledger.state.filter_of("data").written()
-    ledger.add(StartEntry(key="k", attempt=1))
-    ledger.add(ReleaseEntry.of("k", b"42"), b"42")
-    ledger.add(RestoreEntry(head="a" * 64, spent=False, **PEOPLE))
-    assert ledger.state.filter_of("data").written() == before
-    assert ledger.state.seq == 8
-
-
-def test_accounts_that_were_handed_out_do_not_change():
-    ledger = tree()
-    before = ledger.state.accounts
-    seen = dict(before)
-    ledger.account("data/more", Budget(epsilon=1))
-    ledger.add(RaiseEntry(account="data", budget=Budget(epsilon=3), **PEOPLE))
-    assert before == seen
-    assert ledger.state.accounts != seen
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        AccountEntry(account="data", budget=None, by="ana"),
-        AccountEntry(account="data/flu", budget=None, by="ana"),
-        AccountEntry(account="data/cold/ana", budget=None, by="ana"),
-        AccountEntry(account="other", budget=None, by="ana"),
-        RaiseEntry(account="data/cold", budget=Budget(epsilon=9), **PEOPLE),
-        RaiseEntry(account="data/flu/ana", budget=Budget(epsilon=9), **PEOPLE),
-        RaiseEntry(account="data", budget=Budget(epsilon=2), **PEOPLE),
-        RaiseEntry(account="data", budget=Budget(epsilon=1), **PEOPLE),
-        RaiseEntry(account="data", budget=Budget(rho=9), **PEOPLE),
-    ],
-    ids=lambda entry: f"{entry.kind} {entry.account}",
-)
-def test_entries_that_cannot_follow_are_damage(entry):
-    ledger = tree()
-    line = entry.line(ledger.state.seq + 1, "")
-    head = head_after(ledger.state.head, line)
-    with pytest.raises(DamagedLedger):
-        ledger.state.apply_row(EntryRow(ledger.state.seq + 1, entry.kind, None, None, line, head))
-
-
-def test_the_first_entry_opens_and_no_other_does():
-    ledger = Written()
-    opening = ledger.state.opening
-    with pytest.raises(DamagedLedger):
-        ledger.state.apply(opening, 2, NO_HEAD)
-    with pytest.raises(DamagedLedger):
-        LedgerState().apply(StartEntry(key="k", attempt=1), 1, NO_HEAD)
-    with pytest.raises(DamagedLedger):
-        LedgerState().apply_row(EntryRow(1, "start", "k", None, "{}", head_after(NO_HEAD, "{}")))
-    low = {name: getattr(opening, name) for name in opening.__slots__} | {"account": "a/b"}
-    with pytest.raises(DamagedLedger):
-        LedgerState().apply(OpenEntry(**low), 1, NO_HEAD)
-    for name in ("opening", "prices"):
-        with pytest.raises(DamagedLedger):
-            getattr(LedgerState(), name)
-
-
-@pytest.mark.parametrize("change", ["missing", "extra", "unknown", "short"])
-def test_a_charge_debits_just_the_accounts_on_its_path(change):
-    ledger = tree()
-    ledger.charge("k", path="data/flu")
-    fields = json.loads(ledger.rows[-1].line)
-    amounts = fields["amounts"]
-    if change == "missing":
-        del amounts["data"]
-    elif change == "extra":
-        amounts["data/flu/ana/draft"] = amounts["data"]
-    elif change == "unknown":
-        fields["account"] = "data/cold"
-    else:
-        amounts["data"] = [[["1"], ["1"]]]
-    line = canonical(fields)
-    before = replayed(ledger.rows[:-1])
-    changed = EntryRow(5, "charge", "k", "", line, head_after(before.head, line))
-    with pytest.raises(DamagedLedger):
-        before.apply_row(changed)
 
 
 @given(st.data())
@@ -315,15 +206,6 @@ def kept_by(ledger):
     return disk, store
 
 
-def test_a_good_checkpoint_counts():
-    ledger = tree()
-    ledger.charge("k")
-    disk, store = kept_by(ledger)
-    assert restore_state(store).seq == 5
-    disk.kept = None
-    assert restore_state(store).seq == 0
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -392,13 +274,3 @@ def test_a_state_does_not_follow_an_older_or_another_chain():
             list(catch_up(state, store))
     disk.rows = list(ledger.rows)
     assert list(catch_up(state, store)) == []
-
-
-def test_what_a_charge_cost_is_told_from_the_record():
-    ledger = tree()
-    ledger.charge("k", WARDS, path="data/flu/ana/draft")
-    charge = read_entry(ledger.rows[-1])
-    told = dict(ledger.state.costs(charge.pieces))
-    assert told["data"] == told["data/flu"] == (2 * 10**23, 0)
-    assert told["data/flu/ana/draft"] == Budget(rho=1).price(Pure(epsilon="0.2"))
-    assert [type(ledger.state.filter_of(path)) for path in told] == [PrivacyFilter] * 3

@@ -209,45 +209,6 @@ def test_what_a_power_cut_has_torn_does_not_count_and_hides_nothing(tmp_path, to
     assert file.path.stat().st_mode & 0o077 == 0
 
 
-def test_the_last_of_many_lines_is_found_from_the_end(tmp_path):
-    file = AnchorFile(tmp_path / "w")
-    file.path.write_text("".join(f"{anchor(seq)}\n" for seq in range(1, 3001)))
-    assert file.last() == anchor(3000)
-
-
-def test_a_link_is_not_followed(tmp_path):
-    other = tmp_path / "other"
-    other.write_text("kept")
-    (tmp_path / "w").symlink_to(other)
-    with pytest.raises(OSError, match="symbolic"):
-        AnchorFile(tmp_path / "w").append(anchor(1))
-    assert other.read_text() == "kept"
-
-
-def test_every_beginning_of_a_line_that_follows_a_torn_one_is_torn_too(tmp_path):
-    """A second crash, at any byte of what is written after the first."""
-    file = AnchorFile(tmp_path / "w")
-    file.append(anchor(3))
-    before = file.path.read_bytes()
-    for first in (b"2026-11", str(anchor(4)).encode(), b"\0" * 40):
-        file.path.write_bytes(before + first)
-        file.append(anchor(5))
-        after = file.path.read_bytes()
-        for length in range(len(before) + len(first), len(after)):
-            file.path.write_bytes(after[:length])
-            assert file.last() == anchor(3)
-        file.path.write_bytes(after)
-        assert file.last() == anchor(5)
-
-
-def test_a_block_that_never_came_to_disk_is_torn(tmp_path):
-    file = AnchorFile(tmp_path / "w")
-    file.append(anchor(3))
-    with file.path.open("ab") as raw:
-        raw.write(b"2026-11-17T" + b"\0" * 80 + b"aaaa\n")
-    assert file.last() == anchor(3)
-
-
 def test_a_damaged_last_line_is_refused_and_the_one_before_it_does_not_count(
     path, witness, tmp_path
 ):
@@ -358,26 +319,6 @@ def test_a_lock_that_somebody_holds_is_not_waited_for_without_end(
             assert time.monotonic() - begun < 10
             witness.check(ledger)  # reading needs no lock
         assert witness.extend(ledger, ledger.receipt).receipt == ledger.receipt
-
-
-def test_the_folder_of_a_new_witness_is_synced_once(path, witness, tmp_path, monkeypatch):
-    synced, really = [], anchors.sync
-    monkeypatch.setattr(anchors, "sync", lambda place: (synced.append(place), really(place)))
-    with Ledger.open(path, **TERMS) as ledger:
-        witness.extend(ledger, ledger.receipt)
-        assert synced == [str(tmp_path)]
-        ledger.charge(LITTLE, key="k")
-        witness.extend(ledger, ledger.receipt)
-    assert synced == [str(tmp_path)]
-
-
-def test_a_pipe_is_no_witness_and_nobody_waits_for_it(path, tmp_path):
-    os.mkfifo(tmp_path / "w")
-    with Ledger.open(path, **TERMS) as ledger:
-        with pytest.raises(LedgerUnavailable, match="regular"):
-            WitnessFile(tmp_path / "w").check(ledger)
-        with pytest.raises(LedgerUnavailable, match="regular"):
-            WitnessFile(tmp_path / "w").check_writable()
 
 
 def test_anchors_of_many_threads_never_go_back(path, witness, tmp_path):

@@ -11,6 +11,7 @@ from scipy import stats
 
 from discreet.errors import DiscreetError, EntropyExhausted, NotExact, OutOfRange, WrongKind
 from discreet.local import (
+    Collector,
     Direct,
     Domain,
     Form,
@@ -49,6 +50,24 @@ def test_a_form_is_read_as_it_was_written(form):
 def test_the_digest_is_what_it_was():
     """Reports of devices in use carry it: it must not change with the code."""
     assert Form(ILLNESS, Direct(epsilon=1, values=3)).digest == "67a6718c43eff17e"
+
+
+STORED = {
+    "kind": "discreet local form",
+    "format": 1,
+    "domain": {"categories": ["flu", "cold", "none"], "other": None},
+    "randomizer": {"name": "direct", "epsilon": "1", "values": 3},
+    "why": "a reason",
+}
+REPORTS = bytes.fromhex("646c0167a6718c43eff17e00" + "64620167a6718c43eff17e0400000089")
+
+
+def test_stored_forms_and_reports_are_read():
+    form = Form.deserialize(json.dumps(STORED))
+    assert json.loads(form.serialize()) == STORED
+    collector = Collector(form)
+    collector.add_many(REPORTS)
+    assert collector.reports == 5
 
 
 def test_the_digest_is_of_what_decides_and_nothing_else():

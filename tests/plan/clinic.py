@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
+from discreet.aggregates.mode import ModeChoice
 from discreet.engines.hash_order import HashOrder
-from discreet.plan.aggregates.modes import ModeChoice
 from discreet.plan.policy.policy import read_policy
-from discreet.plan.steps import plan
+from discreet.planner import plan
 from discreet.query.sql.parse import read
 from discreet.requests.table_schema import Schema
 from tests.reference.engine import Reference

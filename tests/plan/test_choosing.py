@@ -14,7 +14,7 @@ from discreet.plan.binding.value_facts import ONE
 from discreet.plan.bounds_search import FoundBounds
 from discreet.plan.pricing.requested_price import estimate
 from discreet.plan.statistics.partition_selection import UNIT_COUNTS, SelectionRule
-from discreet.plan.steps import plan_second_stage
+from discreet.planner import plan_second_stage
 from discreet.query.expressions import Column
 from discreet.requests.engine_request import DistinctCount, Total
 from discreet.units import person

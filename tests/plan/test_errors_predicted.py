@@ -9,9 +9,9 @@ import pytest
 
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace, KeyedEntropy
-from discreet.plan.aggregates.estimator import four_digits_up
 from discreet.plan.error_forecast import ErrorForecast
-from discreet.plan.noise_quantiles import noise_half_width
+from discreet.plan.estimator import four_digits_up
+from discreet.plan.noise_errors import half_width
 from tests.plan.clinic import planned
 
 C95 = Fraction(19, 20)
@@ -40,28 +40,14 @@ def beyond(terms, reach):
     return sum(p * q for (x, p), (y, q) in pairs if abs(a * x + b * y) > reach)
 
 
-@pytest.mark.theorem("lattice-spread")
+@pytest.mark.theorem("weighted-noise-reach")
 @pytest.mark.parametrize("confidence", [Fraction(1, 2), C95, Fraction(999, 1000)])
 @pytest.mark.parametrize("terms", TERMS)
 def test_the_spread_of_two_noises_is_kept_and_not_much_too_large(terms, confidence):
-    reach = noise_half_width(terms, confidence)
+    reach = half_width(terms, confidence)
     assert beyond(terms, reach) <= 1 - confidence
     step = max(factor for factor, _ in terms)
     assert beyond(terms, reach * Fraction(95, 100) - step) > 1 - confidence
-
-
-@pytest.mark.theorem("lattice-spread")
-def test_one_noise_has_its_exact_error():
-    assert (
-        noise_half_width(
-            ((Fraction(-1, 2), Laplace(scale=2)), (Fraction(0), Laplace(scale=9))), C95
-        )
-        == 3
-    )
-    assert noise_half_width((), C95) == 0
-    rare = Fraction(1) - Fraction(1, 10**9)
-    both = noise_half_width(TERMS[0], rare)
-    assert both == sum(f * n.error(confidence=1 - (1 - rare) / 2) for f, n in TERMS[0])
 
 
 def drawn(plan, name, size, entropy):

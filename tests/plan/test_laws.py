@@ -7,7 +7,7 @@ import pytest
 
 from discreet.loss import GaussianDP, least_scale
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.noise_quantiles import noise_half_width
+from discreet.plan.noise_errors import half_width
 from discreet.plan.pricing.calibration import by_epsilon, by_point, gaussian_rho
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity
 from discreet.plan.pricing.noise_steps import choose_noise, laplace_error
@@ -50,7 +50,7 @@ def sketch_of(*parts, columns=None, weights=None):
 def test_sums_of_laplace_noise_reach_as_far_as_they_are_said_to(scales, miss):
     """Scales of a thousand times as much are continuous noise, nearly."""
     terms = tuple((Fraction(1), Laplace(scale=1000 * scale)) for scale in scales if scale)
-    exact = float(noise_half_width(terms, 1 - Fraction(miss))) / 1000
+    exact = float(half_width(terms, 1 - Fraction(miss))) / 1000
     assert laplace_error(map(float, scales), miss) == pytest.approx(exact, rel=0.02)
 
 
@@ -73,7 +73,7 @@ def errors_of(sketch, found):
         for p, n in zip(sketch.parts, names, strict=True)
     ]
     return [
-        float(noise_half_width(tuple((factor, laws[names[at]]) for at, factor in column), PRICE[2]))
+        float(half_width(tuple((factor, laws[names[at]]) for at, factor in column), PRICE[2]))
         for column in sketch.columns
     ]
 

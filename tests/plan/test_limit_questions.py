@@ -21,7 +21,7 @@ from discreet.plan.statistics.limit_choice import (
     share_question,
     spread_questions,
 )
-from discreet.plan.steps import plan
+from discreet.planner import plan
 from discreet.query.sql.parse import read
 from tests.engines.contract.places import KeptDuckDBPlace, ReferencePlace
 from tests.engines.test_planted_inferences import TABLES, answered, check_people

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.aggregates.count import Count
+from discreet.aggregates.mean import Mean
+from discreet.aggregates.quantile import QuantileEstimator, QuantilesEstimator
+from discreet.aggregates.sum import Sum
+from discreet.aggregates.variance import Variance
 from discreet.errors import MissingBounds, UnsupportedSQL, WrongType
-from discreet.plan.aggregates.counts import Count, Units
-from discreet.plan.aggregates.means import Mean
-from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
-from discreet.plan.aggregates.sums import Sum
-from discreet.plan.aggregates.variances import Variance
 from discreet.requests.engine_request import DistinctCount, Leaves, Total
 from tests.plan.clinic import answers, planned
 
@@ -33,8 +33,6 @@ def value(estimator, totals):
     """Return what an estimator gives without noise."""
     total = {name: groups.get((), 0) for name, groups in totals.items()}
     match estimator:
-        case Units():
-            return total["units"]
         case Count(measure=name):
             return total[name]
         case Sum(measure=name, step=step, center=center, count=count):

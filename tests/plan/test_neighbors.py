@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
@@ -14,9 +15,11 @@ from discreet.accounting import Leaf
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.group_sensitivity import Releases, ScoredChoice, trees_of
+from discreet.plan.pricing.linear_strategy import NestedRows
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.query.expressions import Column
 from discreet.requests.engine_request import Total
+from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema
 from discreet.units import person, row
 from tests.plan.clinic import (
@@ -188,22 +191,26 @@ def check(plan, here, there, *, replaced):
             assert (totals[plan.chosen_by][group] >= 1) == (units >= 1)
     check_choices(plan, histograms, other_histograms, replaced=replaced)
     for noise in plan.noises:
-        if noise.distances.strategy is not None:
-            one, other = (columns_of(noise, *each) for each in (here, there))
-            check_sums(noise, claims[noise.measure], one, other, replaced=replaced)
-        if noise.distances.group_strategy is not None:
+        strategy = noise.distances.strategy
+        if strategy is not None and strategy.source.frames:
             one, other = totals[noise.measure], others[noise.measure]
             check_group_sums(noise, plan, one, other, replaced=replaced)
+        elif strategy is not None:
+            one, other = (columns_of(noise, *each) for each in (here, there))
+            check_sums(noise, claims[noise.measure], one, other, replaced=replaced)
 
 
 def check_group_sums(noise, plan, here, there, *, replaced):
     """Compare how far all sums of groups moved with what their noise is priced for."""
     keys, leaf = plan.request.listed, leaves_of(plan)[noise.measure]
+    columns = tuple(pa.array(each) for each in zip(*keys, strict=True))
+    places = np.arange(len(keys))
+    counts = (np.array([each.get(key, 0) for key in keys], np.int64) for each in (here, there))
     one, other = (
-        noise.distances.group_strategy.measured(
-            np.array([values.get(key, 0) for key in keys], np.int64), keys
+        noise.distances.strategy.read(
+            RawTotals(keys=columns, units=each, totals={noise.measure: each}, leaves={}), places
         )
-        for values in (here, there)
+        for each in counts
     )
     steps, claim = (one - other).tolist(), leaf.replaced if replaced else leaf.added
     if isinstance(leaf.source, Gaussian):
@@ -217,10 +224,8 @@ def check_group_sums(noise, plan, here, there, *, replaced):
 def columns_of(noise, totals, leaves):
     """Return what the sums of a strategy add up, by group."""
     strategy = noise.distances.strategy
-    if strategy.nested:
-        return cells_of(strategy.nested, totals)
-    if not strategy.values:
-        return leaves[noise.measure]
+    if isinstance(strategy.source, NestedRows):
+        return cells_of(strategy.source.names, totals)
     found = {}
     for place, value in enumerate(strategy.values):
         for group, sums in leaves[value.measure].items():

@@ -15,7 +15,7 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import KeyedEntropy
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.group_sensitivity import Releases
-from discreet.plan.pricing.linear_strategy import are_nested
+from discreet.plan.pricing.linear_strategy import NestedRows, are_nested
 from discreet.plan.pricing.release_composition import check_claims
 from discreet.query.expressions import Call, Case, Column, Literal
 from discreet.release.answer import answer
@@ -53,7 +53,11 @@ ROW = {"unit": SINGLE.unit, "policy": SINGLE, "schema": Schema(SINGLE.tables)}
 
 def nested(plan):
     strategies = [noise.distances.strategy for noise in plan.noises]
-    return next(each.nested for each in strategies if each is not None and each.nested)
+    return next(
+        each.source.names
+        for each in strategies
+        if each is not None and isinstance(each.source, NestedRows)
+    )
 
 
 def test_a_mean_of_a_nullable_column_costs_what_one_of_another_does():
@@ -197,7 +201,8 @@ def swapped(plan):
     """The same releases with the two counts exchanged."""
     (place,) = [at for at, each in enumerate(plan.noises) if each.measure == "cells"]
     noise = plan.noises[place]
-    cells = replace(noise.distances.cells, nested=noise.distances.cells.nested[::-1])
+    cells = noise.distances.cells
+    cells = replace(cells, source=NestedRows(cells.source.names[::-1]))
     wrong = replace(noise, distances=replace(noise.distances, cells=cells))
     return (*plan.noises[:place], wrong, *plan.noises[place + 1 :])
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError
 from discreet.plan.policy.policy import read_policy
-from discreet.plan.steps import plan
+from discreet.planner import plan
 from discreet.query.sql.parse import read
 from discreet.requests.table_schema import Schema
 from tests.plan.clinic import planned

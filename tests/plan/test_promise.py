@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet import planner as settling
 from discreet.accounting import Leaf, Sequential
 from discreet.errors import NotAllowed, OutOfRange, WrongKind
 from discreet.exact import float_up
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
-from discreet.plan import steps as settling
 from discreet.plan.bounds_price import PricePromise, check_promise
 from discreet.plan.bounds_search import FoundBounds
 from discreet.plan.pricing.calibration import Price, epsilon_sum, loss_of
 from discreet.plan.pricing.requested_price import estimate
-from discreet.plan.steps import plan_second_stage
+from discreet.planner import plan_second_stage
 from discreet.units import person, row
 from tests.plan.clinic import POLICY, SCHEMA, planned, public_rows
 

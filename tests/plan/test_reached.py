@@ -10,9 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from discreet.aggregates.noisy_totals import Noisy, NoisyTotal, Run
+from discreet.aggregates.sum import Sum
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
 from discreet.mechanisms import Laplace
-from discreet.plan.aggregates.sums import Sum
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.requested_price import BoundsPrice
 from discreet.plan.statistics import having_threshold as reached
@@ -21,10 +22,7 @@ from discreet.plan.statistics.having_threshold import least_total
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.release.aggregates import kind_of
-from discreet.release.formulas import Formulas
-from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
-from discreet.release.value_arrays import vector
+from discreet.release.formulas import Formulas, vector
 from discreet.requests.engine_request import EngineRequest, KeyColumn
 from discreet.requests.table_schema import Product, Schema
 from discreet.units import person
@@ -281,7 +279,7 @@ def test_no_total_below_the_threshold_meets_the_condition(number, step, sign, ki
         chosen=(),
     )
     total = Sum(measure="sum", step=step)
-    values = vector(kind, kind_of(total).value(total, kind, noisy))
+    values = vector(kind, total.value(kind, noisy))
     formulas = Formulas(columns={"a0": values}, keys=(), size=totals.size)
     met = formulas.where_true(Call(sign, (Column("a0"), literal)))
     assert not met[totals < least].any()

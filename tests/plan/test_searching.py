@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import discreet
 from discreet.accounting import Leaf
 from discreet.errors import DiscreetError, MissingBounds, WrongKind
-from discreet.plan.aggregates.estimator import REFERENCE
 from discreet.plan.bounds_search import FoundBounds
+from discreet.plan.estimator import REFERENCE
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.plan.pricing.requested_price import BoundsPrice, estimate
-from discreet.plan.steps import plan_second_stage
+from discreet.planner import plan_second_stage
 from discreet.units import person
 from tests.plan.clinic import (
     PEOPLE,

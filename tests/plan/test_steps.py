@@ -18,7 +18,7 @@ from discreet.errors import (
 )
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
 from discreet.plan.policy.policy import Limits, Policy
-from discreet.plan.steps import plan as plan_question
+from discreet.planner import plan as plan_question
 from discreet.query import table
 from discreet.units import Relation, person, row
 from tests.plan.clinic import POLICY, SCHEMA, answers, databases, planned, public_rows

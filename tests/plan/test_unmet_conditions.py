@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.plan.policy.policy import read_policy
-from discreet.plan.steps import plan
+from discreet.planner import plan
 from discreet.query.sql.parse import read
 from discreet.requests.table_schema import Schema
 

@@ -11,9 +11,14 @@ from typing import Final, cast
 
 from discreet.engines.hash_order import GROUPS, LEAVES, VALUES, HashOrder, Value
 from discreet.query.types import Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    Leaves,
+    Total,
+)
 from discreet.requests.raw_totals import LARGEST_TOTAL
 from tests.reference.expressions import Row, compiled
 from tests.reference.windows import sort_key

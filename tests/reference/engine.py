@@ -18,8 +18,7 @@ from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity
 from discreet.query.relations import folded
 from discreet.query.types import Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.engine_request import EngineRequest, Leaves
+from discreet.requests.engine_request import CellSums, EngineRequest, Leaves
 from discreet.requests.raw_totals import ARROW_TYPES, Integers, RawTotals, SparseLeaves
 from discreet.requests.table_schema import Schema, StoredColumn, TableFacts
 from tests.reference.bounding import Cells, Group, cell_sums_of, kept_cells, leaves_of, totals_of

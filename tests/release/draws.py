@@ -5,12 +5,11 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
+from discreet.aggregates.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.release.aggregates import kind_of
-from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
 from tests.noise.laws import ALPHA, stream
 
@@ -65,4 +64,4 @@ def enough(count, groups, confidence):
 
 def interval_of(estimator, known):
     """Return the intervals of one aggregate."""
-    return kind_of(estimator).interval(estimator, known)
+    return estimator.interval(known)

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.aggregates.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.errors import WrongKind
 from discreet.ledger.values import Receipt
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
 from discreet.release.answer import answer
 from discreet.release.combination import _averaged, _variance, combinable, combine
-from discreet.release.noisy_totals import Noisy, NoisyTotal, Run
 from discreet.release.release import Release
 from tests.noise.laws import stream
 from tests.release.clinic import asked, plan_of, raw_of

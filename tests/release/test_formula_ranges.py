@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from discreet.query.expressions import Call, Case, Cast, Column, Literal
 from discreet.query.functions import RELEASED
 from discreet.query.types import Type
-from discreet.release import interval_arithmetic as range_functions
+from discreet.release import formula_ranges as range_functions
 from discreet.release.formula_ranges import Ranges
-from discreet.release.formulas import Formulas
-from discreet.release.value_arrays import Vector, constant, vector
+from discreet.release.formulas import Formulas, Vector, constant, vector
 from tests.engines.questions import expressions
 
 SLOTS = {"a0": Type.INTEGER, "a1": Type.FLOAT}

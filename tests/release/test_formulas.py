@@ -14,8 +14,7 @@ from discreet.query.expression_types import CASTS, FUNCTIONS, typed
 from discreet.query.expressions import Call, Case, Cast, Column, Grouped, Literal
 from discreet.query.functions import RELEASED
 from discreet.query.types import Type
-from discreet.release.formulas import Formulas
-from discreet.release.value_arrays import Vector
+from discreet.release.formulas import Formulas, Vector
 from tests.engines.edges import ARROW, EDGES, products
 from tests.engines.questions import EVENTS, expressions, tables
 from tests.engines.test_functions import SMALL, calls, signatures

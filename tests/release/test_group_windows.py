@@ -13,20 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
+from discreet.aggregates import noisy_totals as group_sums
 from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms import Laplace
 from discreet.noise import KeyedEntropy
+from discreet.plan.noise_errors import half_width
 from discreet.query.expressions import Column, Grouped, Literal, Order, Window
 from discreet.query.types import Type
 from discreet.release import columns as group_order
-from discreet.release import noisy_totals as group_sums
 from discreet.release.answer import answer
 from discreet.release.columns import Frames
 from discreet.release.combination import combine, gains
-from discreet.release.formulas import Formulas
-from discreet.release.half_width import half_width
+from discreet.release.formulas import Formulas, Vector
 from discreet.release.release import Release
-from discreet.release.value_arrays import Vector
 from discreet.requests.raw_totals import RawTotals
 from tests.plan.clinic import planned
 
@@ -198,7 +197,7 @@ MANY = [50 + at % 3 for at in range(40)]
 def test_intervals_of_a_strategy_hold_the_truth(groups, price, monkeypatch):
     """False alarms below 8e-6 for both cases; a mutant with half the width is caught."""
     plan = _plan(WINDOWS[0], groups, **price)
-    assert plan.noises[0].distances.group_strategy is not None
+    assert plan.noises[0].distances.strategy.source.frames
     missed = _misses(plan, MANY[:groups], DRAWS)
     assert max(missed) <= MOST
     assert sum(missed) >= DRAWS * groups * 0.02
@@ -210,7 +209,7 @@ def test_intervals_of_a_strategy_hold_the_truth(groups, price, monkeypatch):
 def test_without_noise_a_strategy_gives_the_running_counts(window):
     plan = _plan("SUM(COUNT(*)) OVER (ORDER BY age DESC) AS r" + window, 40, rho=1)
     (noise,) = plan.noises
-    assert noise.distances.group_strategy is not None
+    assert noise.distances.strategy.source.frames
     still = replace(plan, noises=(replace(noise, mechanism=Laplace(scale=Fraction(1, 99))),))
     raw, shuffled = _raw(still, MANY), np.random.default_rng(1).permutation(40)
     true = np.cumsum(raw.totals["count"][::-1])[::-1]

@@ -9,17 +9,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.aggregates import mean as ratios
+from discreet.aggregates.count import Count
+from discreet.aggregates.mean import Mean
+from discreet.aggregates.noisy_totals import Intervals, Noisy, NoisyTotal, Run
+from discreet.aggregates.sum import Sum
+from discreet.aggregates.variance import Variance, variance_range
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.aggregates.counts import Count, Units
-from discreet.plan.aggregates.means import Mean
-from discreet.plan.aggregates.sums import Sum
-from discreet.plan.aggregates.variances import Variance
+from discreet.plan.noise_errors import coordinate_confidence
 from discreet.query.types import Type
-from discreet.release.aggregates import kind_of
-from discreet.release.aggregates import means as ratios
-from discreet.release.aggregates.variances import variance_range
-from discreet.release.half_width import coordinate_confidence
-from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal, Run
 from tests.noise.laws import stream
 from tests.release.draws import CONFIDENCES, LAWS, drawn, enough, held, interval_of, lowered
 
@@ -56,7 +54,7 @@ def test_numbers_of_units_and_sums_know_their_signs():
         groups=200,
     )
     box = known(noisy, s=(-9, 0), t=(-9, 9))
-    assert interval_of(Units(), box)[0].min() == 0
+    assert interval_of(Count(), box)[0].min() == 0
     assert interval_of(Sum(measure="s", step=Fraction(1, 2)), box)[1].max() == 0
     assert interval_of(Sum(measure="t", step=Fraction(1, 2)), box)[0].min() < 0
 
@@ -108,7 +106,7 @@ def test_means_are_held(law, confidence, rows, theta):
     assert enough(held(ends, 50 + theta), GROUPS, confidence)
     assert ends[0].min() >= 0
     assert ends[1].max() <= 100
-    value = kind_of(MEAN).value(MEAN, Type.FLOAT, noisy)
+    value = MEAN.value(Type.FLOAT, noisy)
     assert ((ends[0] <= value) & (value <= ends[1])).all()
     if rows >= 300:
         less = 0.06 * (ends[1] - ends[0])
@@ -121,7 +119,7 @@ def test_means_are_narrower_than_the_box(law):
     noisy = means(law, 300, 30, groups=2000)
     box = known(noisy, s=(-9, 9), n=(0, 1))
     alone = interval_of(MEAN, box)
-    wide = kind_of(MEAN).range(MEAN, box, box.box(("s", "n")))
+    wide = MEAN.range(box, box.box(("s", "n")))
     assert (alone[1] - alone[0]).mean() < 0.8 * (wide[1] - wide[0]).mean()
 
 
@@ -189,7 +187,7 @@ def test_variances_are_held(root, sample, rows, mean, spread):
     ends = interval_of(estimator, known(noisy, s=(-9, 9), n=(0, 1), q=(-9, 9)))
     truth = spread**2 * (rows / (rows - 1) if sample else 1)
     assert enough(held(ends, truth**0.5 if root else truth), GROUPS, C95)
-    value = kind_of(estimator).value(estimator, Type.FLOAT, noisy)
+    value = estimator.value(Type.FLOAT, noisy)
     assert ((ends[0] <= value) & (value <= ends[1])).all()
     assert ends[0].min() >= 0
 
@@ -237,7 +235,7 @@ def test_numbers_of_units_that_showed_their_group_are_held(units, confidence):
     shown = KEYS.run(np.full(200_000, units), entropy=stream("keys"))
     run = Run(values=shown.counts, mechanism=KEYS.noise, keys=KEYS)
     noisy = Noisy(size=shown.counts.size, keys=(), totals={"units": NoisyTotal((run,))}, chosen=())
-    ends = interval_of(Units(), known(noisy, confidence))
+    ends = interval_of(Count(), known(noisy, confidence))
     assert enough(held(ends, units), noisy.size, confidence)
     plain = noisy.totals["units"].exact().nearest()
     far = float(KEYS.noise.error(confidence=confidence))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.aggregates.mode import ModeChoice, ModePart
 from discreet.errors import MissingBounds, UnsupportedSQL, WrongType
 from discreet.mechanisms import Exponential
-from discreet.plan.aggregates.modes import ModeChoice, ModePart
 from discreet.plan.pricing.requested_price import estimate
 from discreet.release.choices import chosen_leaves
 from discreet.release.combination import combinable, combine

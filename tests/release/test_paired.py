@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.release.half_width import (
+from discreet.plan.noise_errors import (
     exact_tail_quantile,
     paired_half_widths,
     tail_bounds,

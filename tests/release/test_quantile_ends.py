@@ -10,17 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.aggregates.noisy_totals import Chosen, Intervals, Noisy
+from discreet.aggregates.quantile import QuantileEstimator, QuantilesEstimator, quantile_interval
 from discreet.mechanisms import Exponential
-from discreet.plan.aggregates.quantiles import QuantileEstimator, QuantilesEstimator
-from discreet.plan.noise_quantiles import ranks_aside
+from discreet.plan.noise_errors import ranks_aside
 from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.plan.pricing.release_parts import VALUE_SHARE, QuantileLevel
 from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
-from discreet.release.aggregates import kind_of
-from discreet.release.aggregates.quantiles import quantile_interval
 from discreet.release.choices import chosen_leaves
-from discreet.release.noisy_totals import Chosen, Intervals, Noisy
 from discreet.units import Relation
 from tests.noise.laws import stream
 from tests.plan.clinic import scores
@@ -185,7 +183,7 @@ def test_quantiles_are_held(level, counts):
     quantile = QuantileEstimator(measure="x", level=level, offset=0, grid=AGES)
     ends = interval_of(quantile, Intervals(lowered(), noisy, C95))
     assert enough(held(ends, truth_of(counts, level)), noisy.size, C95)
-    value = kind_of(quantile).value(quantile, Type.FLOAT, noisy)
+    value = quantile.value(Type.FLOAT, noisy)
     assert ((ends[0] <= value) & (value <= ends[1])).all()
     if counts.sum() == 1:  # too few rows to say anything
         assert np.mean((ends[0] == 20) & (ends[1] == 100)) > 0.94
@@ -226,7 +224,7 @@ def test_the_lowest_and_the_highest_value_have_one_end(level, rows):
     ends = quantile_interval(quantile, noisy, C95)
     assert enough(held(ends, truth_of(counts, level)), groups, C95)
     assert (ends[0] == 20).all() if level == 0 else (ends[1] == 100).all()
-    value = kind_of(quantile).value(quantile, Type.INTEGER, noisy)
+    value = quantile.value(Type.INTEGER, noisy)
     assert (value == (ends[1] if level == 0 else ends[0])).all()
 
 
@@ -237,7 +235,7 @@ def test_a_higher_confidence_than_was_paid_for_leaves_the_bounds():
     assert [set(end.tolist()) for end in interval_of(quantile, known)] == [{20.0}, {100.0}]
     lower = interval_of(quantile, Intervals(lowered(), noisy, Fraction(1, 2)))
     assert (lower[1] - lower[0]).max() < 30
-    both = kind_of(quantile).range(quantile, Intervals(lowered(), noisy, C95), {}, 2)
+    both = quantile.range(Intervals(lowered(), noisy, C95), {}, 2)
     assert [set(end.tolist()) for end in both] == [{20.0}, {100.0}]
     assert interval_of(QuantilesEstimator((quantile,)), Intervals(lowered(), noisy, C95)) is None
 
@@ -274,7 +272,7 @@ def test_ends_that_cross_are_both_held():
         ),
     )
     assert [end[0] for end in quantile_interval(quantile, crossed, C95)] == [60.0, 70.0]
-    assert kind_of(quantile).value(quantile, Type.INTEGER, crossed).tolist() == [60]
+    assert quantile.value(Type.INTEGER, crossed).tolist() == [60]
 
 
 @pytest.mark.theorem("part-prices")

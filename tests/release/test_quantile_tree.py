@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.noise_quantiles import error_bound
+from discreet.plan.noise_errors import error_bound
 from discreet.plan.pricing.calibration import rho_sum
 from discreet.plan.pricing.group_sensitivity import Releases, trees_of
 from discreet.plan.pricing.quantile_tree import (

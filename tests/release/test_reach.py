@@ -12,7 +12,7 @@ from scipy import stats
 
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
-from discreet.release.half_width import coordinate_confidence, half_width, tails_above
+from discreet.plan.noise_errors import coordinate_confidence, half_width, tails_above
 
 C95 = Fraction(19, 20)
 

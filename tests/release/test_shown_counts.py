@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.plan.aggregates.means import Mean
-from discreet.plan.aggregates.sums import Sum
-from discreet.release.aggregates import kind_of
-from discreet.release.half_width import (
+from discreet.aggregates.mean import Mean
+from discreet.aggregates.noisy_totals import (
     OTHERS,
+    Intervals,
+    Noisy,
+    NoisyTotal,
+    Run,
     clear_counts,
     clear_miss_chance,
     selected_count_intervals,
 )
-from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal, Run
+from discreet.aggregates.sum import Sum
+from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
 from tests.noise.laws import stream
 from tests.release.draws import enough, held, interval_of, lowered
 from tests.release.test_reach import law_of
@@ -134,7 +136,7 @@ def test_sums_and_means_of_counts_that_chose_their_groups(keys, over):
     assert enough(held(means, 70), size, C95)
     assert enough(held(sums, 70 * rows), size, C95)
     if over == 400:  # far above the threshold hardly anything is lost
-        box = kind_of(MEAN).range(MEAN, known, known.box(("s", "n")))
+        box = MEAN.range(known, known.box(("s", "n")))
         assert (means[1] - means[0]).mean() < 0.8 * (box[1] - box[0]).mean()
         less = 0.04 * (means[1] - means[0])
         count = held((means[0] + less, means[1] - less), 70)

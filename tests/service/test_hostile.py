@@ -102,7 +102,15 @@ def test_a_body_that_comes_after_its_answer_is_not_waited_for(clinic_server, mon
     with socket.create_connection(("127.0.0.1", clinic_server.port), timeout=10) as slow:
         slow.sendall(head)
         assert b" 404 " in answered(slow)
-        slow.sendall(b"a")
+        assert slow.recv(100) == b""
+
+
+def test_half_a_request_behind_a_whole_one_is_not_waited_for(clinic_server, monkeypatch):
+    monkeypatch.setattr(http_server, "_HEADER_SECONDS", 0.3)
+    whole = b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", clinic_server.port), timeout=10) as slow:
+        slow.sendall(whole + whole[:-2])
+        assert b" 200 " in answered(slow)
         assert slow.recv(100) == b""
 
 

@@ -258,7 +258,7 @@ def test_a_policy_is_written_whole_or_not_at_all(tmp_path):
     (tmp_path / "visits.csv").write_text("patient,ward\n1,A\n2,B\n")
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, ROOM));"
-        "from discreet.session.first_run.policy_files import write_policy;"
+        "from discreet.session.first_run.policy_proposal import write_policy;"
         "from discreet.plan.policy.policy import read_policy; from pathlib import Path;"
         "write_policy(Path('policy.toml'), read_policy('format = 1\\nunit = \"patient\"'))"
     )

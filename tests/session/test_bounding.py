@@ -19,7 +19,7 @@ from discreet.errors import (
     WrongKind,
 )
 from discreet.release import answer as bounds_found
-from discreet.session import two_stages as bounding
+from discreet.session import answer_pipeline as bounding
 from discreet.session.record import Rehearsal
 from tests.session.test_crashes import kinds, raising
 from tests.session.test_secrets import NUMBER, WORD, clean, everything_about

@@ -174,11 +174,9 @@ def test_a_ledger_that_fails_before_the_charge_reads_no_data(tmp_path, monkeypat
     gone = LedgerUnavailable(what="gone.", why="a test.", do="wait.")
     with opened(tmp_path) as session:
         monkeypatch.setattr(DuckDB, "run", raising(AssertionError("data was read")))
-        for step in ("charge", "start"):
-            with monkeypatch.context() as patch:
-                patch.setattr(Ledger, step, raising(gone))
-                with pytest.raises(LedgerUnavailable):
-                    session.ask(COUNT, epsilon=1)
+        monkeypatch.setattr(Ledger, "begin", raising(gone))
+        with pytest.raises(LedgerUnavailable):
+            session.ask(COUNT, epsilon=1)
 
 
 def test_a_ledger_that_fails_to_store_tells_nothing(tmp_path, monkeypatch):
@@ -205,11 +203,11 @@ def test_the_order_of_the_steps(tmp_path, monkeypatch):
         monkeypatch.setattr(kind, name, act)
 
     with opened(tmp_path) as session:
-        for name in ("find", "charge", "start", "release"):
+        for name in ("find", "begin", "release"):
             noted(Ledger, name)
         noted(DuckDB, "run")
         session.ask(COUNT, epsilon=1)
-        assert steps == ["find", "charge", "start", "run", "release"]
+        assert steps == ["find", "begin", "run", "release"]
         steps.clear()
         session.ask(COUNT, epsilon=1)
         assert steps == ["find"]
@@ -242,9 +240,8 @@ for kind, name, after, folder in {points!r}:
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 KILLS = {
-    "before the charge": (("Ledger", "charge", False), []),
-    "charged": (("Ledger", "charge", True), ["charge"]),
-    "started": (("Ledger", "start", True), ["charge", "start"]),
+    "before the charge": (("Ledger", "begin", False), []),
+    "started": (("Ledger", "begin", True), ["charge", "start"]),
     "read": (("DuckDB", "run", True), ["charge", "start"]),
     "released": (("Ledger", "release", True), ["charge", "start", "release"]),
 }

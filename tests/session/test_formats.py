@@ -15,7 +15,6 @@ from discreet.errors import WrongKind
 from discreet.plan.plan import request_document
 from discreet.plan.policy.policy import read_policy
 from discreet.release.release import Release
-from discreet.session.two_stages import read_stages
 from tests.session.clinic import visits
 
 FILES = Path(__file__).parent / "formats"
@@ -83,7 +82,7 @@ def test_a_release_with_bounds_is_written_as_it_was_read():
     stored = (FILES / "release_with_bounds.json").read_bytes()
     with opened() as session:
         plan = session.plan(FOUND, **FOUND_PRICE)
-        release = read_stages(stored, plan, session._planning.second_stage)
+        release = session._pipeline.read(stored, plan)
     assert json.loads(release.written()) == json.loads(stored)["answer"]
     found = [[b.about, str(b.low), str(b.high), b.seen, str(b.outside)] for b in release.plan.found]
     assert found == json.loads(stored)["bounds"]

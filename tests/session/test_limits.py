@@ -17,7 +17,7 @@ from discreet.errors import BadPolicy, NotAllowed, OverBudget, WrongKind
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.statistics import limit_choice
 from discreet.release import answer as bounds_found
-from discreet.session import limit_purchases
+from discreet.session import purchases
 from tests.cli.test_commands import answered as command
 from tests.cli.test_commands import run
 from tests.session.test_crashes import kinds
@@ -44,7 +44,7 @@ SURE = {"epsilon": 20, "confirm": True}
 def _no_false_alarms(monkeypatch):
     """Let bins stand out by mistake as rarely as any other test here may fail."""
     monkeypatch.setattr(bounds_found, "FALSE_ALARM", Fraction(1, 10**9))
-    monkeypatch.setattr(limit_purchases, "FALSE_ALARM", Fraction(1, 10**9))
+    monkeypatch.setattr(purchases, "FALSE_ALARM", Fraction(1, 10**9))
 
 
 def nafld(people=400):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from discreet.aggregates import quantile as quantiles
 from discreet.plan.pricing.quantile_tree import QuantileLevels
-from discreet.release.aggregates import quantiles
 from tests.session import clinic
 
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from discreet import session as sessions
+from discreet.aggregates import quantile as quantiles
 from discreet.plan.pricing.quantile_tree import QuantileLevels
-from discreet.release.aggregates import quantiles
 
 POLICY = """
 format = 1
@@ -34,7 +34,7 @@ def seconds(session, term, count):
 
 @pytest.mark.parametrize("term", TERMS.values(), ids=TERMS)
 def test_eight_hundred_different_sums_are_planned_in_linear_time(tmp_path, term):
-    """In a ledger that has charges, too: the rules of earlier versions are not tried in vain."""
+    """In a ledger that has charges, too."""
     table = pa.table({"patient": [1, 2], "cost": [3.0, 4.0]})
     policy = POLICY + "[budget]\nepsilon = 5\n"
     with sessions.open(
@@ -43,8 +43,7 @@ def test_eight_hundred_different_sums_are_planned_in_linear_time(tmp_path, term)
         seconds(session, term, 2)
         session.ask("SELECT SUM(cost) AS s FROM visits", epsilon=1)
         few, many = (min(seconds(session, term, count) for _ in range(2)) for count in (200, 800))
-        assert many < 8 * few
-        assert many < 1.5  # the bar is 0.5 s, in the benchmark: here other tests run beside it
+        assert many < 8 * few  # how many seconds that are is for the benchmark to say
 
 
 def test_the_work_for_many_quantiles_is_linear_in_their_number(tmp_path, monkeypatch):
@@ -83,4 +82,3 @@ def test_columns_are_found_in_a_table_of_many_in_linear_time(tmp_path):
         spent(2)
         few, many = (min(spent(count) for _ in range(2)) for count in (200, 800))
         assert many < 8 * few
-        assert many < 1.5

@@ -82,4 +82,4 @@ def test_many_questions_are_forgotten_again():
             clinic.program_rows(
                 question(Filter(Table("visits"), Call("=", (Column("ward"), Literal(limit)))))
             )
-        assert len(clinic._binder._bound) <= 64
+        assert len(clinic._pipeline._bound) <= 64

@@ -9,7 +9,7 @@ import discreet.session as sessions
 from discreet.errors import NotPerUnit, QuestionError, UnknownName
 from discreet.query.relations import Distinct, Project, Scan
 from discreet.query.types import Type
-from discreet.session.planning import PublicTableReader
+from discreet.session.public_tables import PublicTableReader
 
 POLICY = """
 format = 1

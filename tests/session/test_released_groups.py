@@ -114,11 +114,11 @@ def test_a_crash_between_both_loses_nothing(opened, monkeypatch):
     whole = answer_pipeline.AnswerPipeline._draw
     drawn = []
 
-    def crash(self, plan, stage):
+    def crash(self, plan):
         if drawn:
             raise KeyboardInterrupt
         drawn.append(plan)
-        return whole(self, plan, stage)
+        return whole(self, plan)
 
     with monkeypatch.context() as patch:
         patch.setattr(answer_pipeline.AnswerPipeline, "_draw", crash)

@@ -83,7 +83,7 @@ def test_a_plan_that_was_made_before_the_change_is_refused(visits):
 def test_a_change_after_the_charge_gives_no_answer_and_the_next_session_completes_it(
     visits, monkeypatch
 ):
-    charged = AnswerPipeline._pay
+    charged = AnswerPipeline._begin
 
     def late(self, *arguments):
         found = charged(self, *arguments)
@@ -92,7 +92,7 @@ def test_a_change_after_the_charge_gives_no_answer_and_the_next_session_complete
 
     with opened(visits) as session:
         with monkeypatch.context() as patched:
-            patched.setattr(AnswerPipeline, "_pay", late)
+            patched.setattr(AnswerPipeline, "_begin", late)
             with pytest.raises(SourceChanged):
                 session.ask(COUNT, epsilon=1)
         assert spent(session) == 1
@@ -282,7 +282,7 @@ def test_nothing_tells_that_a_frame_is_the_same_in_another_session(tmp_path):
         assert session.ledger.descriptions("source") == ()
 
 
-def test_an_answer_of_an_older_version_is_not_combined(visits, monkeypatch):
+def test_an_answer_without_states_of_its_tables_is_not_combined(visits, monkeypatch):
     with opened(visits) as session:
         monkeypatch.setattr(AnswerPipeline, "sources", lambda *_: ())
         first = session.ask(COUNT, epsilon="0.5")

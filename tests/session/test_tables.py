@@ -6,7 +6,7 @@ import pytest
 import discreet.session as sessions
 from discreet.errors import BadPolicy, NotPerUnit, QuestionError
 from discreet.query import read
-from discreet.session.planning import PublicTableReader
+from discreet.session.public_tables import PublicTableReader
 from tests.session.clinic import EXACT, LINKED, POLICY, bills, visits, wards
 
 RULES = POLICY + LINKED

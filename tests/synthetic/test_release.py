@@ -12,7 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.errors import OutOfRange, OverBudget, SourceChanged, UnknownName, WrongKind
+from discreet.errors import (
+    DiscreetError,
+    OutOfRange,
+    OverBudget,
+    SourceChanged,
+    UnknownName,
+    WrongKind,
+)
 from discreet.mechanisms import Laplace
 from discreet.synthetic.evidence import read, written
 from discreet.synthetic.inference.dense import DenseModel
@@ -281,6 +288,16 @@ def test_a_release_is_written_into_a_new_folder(release: SyntheticRelease, tmp_p
     assert "Price: epsilon" in (folder / "about.txt").read_text(encoding="utf-8")
     with pytest.raises(WrongKind, match="cannot be made"):
         release.write(tmp_path / "out")
+
+
+def test_stored_evidence_is_read_and_written_as_it_was():
+    stored = (Path(__file__).parent / "formats" / "evidence.json").read_bytes()
+    evidence = read(stored)
+    assert written(evidence) == stored
+    assert evidence.method == {"name": "mst"}
+    assert len(evidence.measured) == 5
+    with pytest.raises(DiscreetError):
+        read(stored.replace(b'"format":1', b'"format":2'))
 
 
 def test_a_release_says_what_it_is(release: SyntheticRelease) -> None:

@@ -310,7 +310,7 @@ def test_units_with_several_rows_add_up_before_clipping(tmp_path):
         total = run._run.sums.total(run._run.units.of(np.array([4])))
         assert 0.99 < float(total.square().sum().sqrt()) <= 1
         assert run.fit(bar=False).taken == 6
-        assert str(book.left()).startswith("epsilon 18")
+        assert str(book.left()).startswith("90 %")
 
 
 def test_groups_of_parameters_and_normalized_contributions(ledger):

@@ -2,9 +2,8 @@
 
 import numpy as np
 
+from discreet.aggregates.noisy_totals import Noisy, NoisyTotal, Run, joined_totals
 from discreet.plan.pricing.group_sensitivity import UNITS
-from discreet.release.answer import _columns
-from discreet.release.noisy_totals import Noisy, NoisyTotal, Run, joined_totals
 from discreet.release.release import Release
 
 
@@ -18,13 +17,8 @@ def exact_rows(plan, raw):
             values = raw.units if noise.measure == UNITS else raw.totals[noise.measure]
             totals[noise.measure] = NoisyTotal((Run(values=values, mechanism=noise.mechanism),))
         else:
-            cells = (
-                _columns(strategy, raw, np.arange(raw.units.size))
-                if strategy.values
-                else raw.leaves[noise.measure]
-            )
-            sums = strategy.measured(cells, raw.units.size)
-            totals |= joined_totals(strategy, noise.mechanism, sums.ravel())
+            sums = strategy.read(raw, np.arange(raw.units.size))
+            totals |= joined_totals(strategy, noise.mechanism, sums)
     chosen_by = plan.chosen_by
     if plan.selection is not None and chosen_by not in totals:
         counts = raw.units if chosen_by == UNITS else raw.totals[chosen_by]

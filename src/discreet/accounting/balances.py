@@ -8,18 +8,12 @@ Theorem (key ``cell-filters``; Lecuyer, Spahn, Vodrahalli, Geambasu and Hsu 2019
 Accounting and Quality Control in the Sage Differentially Private ML Platform).  If the sums of
 what requests cost stay within the limits in every cell, on every path of answers, the guarantee of
 the limits holds for neighbors that differ in one record.
-    Proof.  Fix the record x in which they differ.  A request whose scope does not hold x has the
-    same distribution under both neighbors, and costs nothing; which requests hold x is known from
-    the path, since scopes are public.  So the sums that matter are those in the cell of x, and they
-    stay within the limits of one filter.  Cells may be made as scopes come, in view of answers.
 Theorem (key ``cell-pairs``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024, for the
 costs of one request).  Neighbors in which x is replaced by y pay, for each request, nothing if its
 scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if it holds both.
     x and y in one cell owe the sum of what is ``replaced`` there.
     x and y in two cells owe at most X + Y + Z: the sums of ``added`` in the two cells, and the
     smaller of their sums of what is ``replaced`` beyond twice ``added``.
-    Proof.  A request that holds both is counted twice in X + Y; what is missing is missing in both
-    cells, for requests that they have in common.
     Requests about all records hold both for sure, and are kept apart at ``replaced``.
     Where a scope is known only to lie within a box, it may hold one of two records in the box, so
     that the larger of ``added`` and ``replaced`` is charged there.
@@ -27,21 +21,19 @@ scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if i
     those of two cells, and records of one history owe what is ``replaced`` or less.
 X + Y alone is not enough: one request of rho that is known for added records, and is about both
 cells, costs 4 rho and not 2 rho.
+Proofs: docs/proofs/composition.md, section 11.
 
 Where requests are unknown, but were accepted under the limits, everyone is taken to owe the limits,
-and from then on every route of the currency has to fit (key ``filter-joint``).
-    Proof.  Fix two neighbors.  What they owed was within the limits of delta and of some route, it
-    is not known which; there they now owe at least as much.  If whatever is added fits on every
-    route, under limits that were perhaps raised since, what they truly owe fits on that one.
-One route is not enough: on the others they may owe any amount above the limit.
+and from then on every route of the currency has to fit (key ``filter-joint``): what neighbors owed
+was within the limits of some route, it is not known which, and on the others they may owe any
+amount above the limit.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, Self, final
+from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting.amounts import added
 from discreet.accounting.box import Box
@@ -53,7 +45,6 @@ if TYPE_CHECKING:  # loaded when first used, because most questions need few of 
     from discreet.accounting.currencies import Amounts, Currency
     from discreet.units import PrivacyUnit
 
-
 _EVERYTHING: Final = Box.everything()
 
 
@@ -64,16 +55,6 @@ class PriceBasis:
 
     currency: Currency
     unit: PrivacyUnit
-
-    def written(self) -> dict[str, object]:
-        """Return a form that JSON keeps exactly."""
-        unit = self.unit
-        return {
-            "currency": list(self.currency.components),
-            "kept_in": self.currency.name,
-            "unit": [unit.name, *unit.columns],
-            "relation": unit.relation.value,
-        }
 
 
 @final
@@ -96,146 +77,62 @@ class ChargedBox:
         whole = all(type(amount) is int and amount >= 0 for amount in amounts)
         if not whole or len(self.added) != len(self.replaced):
             raise OutOfRange(
-                "an amount is not a integer from zero, or two prices differ in length; take "
+                "an amount is not an integer from zero, or two prices differ in length; take "
                 "prices from PrivacyFilter.pieces."
             )
 
 
-@dataclass(slots=True)
-class CellBalances(ABC):
-    """What was spent so far: by all records, and cell by cell."""
+@final
+class Balances:
+    """What was spent so far, by all records and cell by cell, for neighbors of one relation.
 
-    budget: Budget
-    everywhere: Amounts
-    paid: LossMap
-    every_route: bool = False
-    """Whether all routes have to fit, since it is unknown on which of them what is owed did."""
+    A cell keeps one sum for each component where neighbors differ in one record (key
+    ``cell-filters``), and three where a record is replaced (key ``cell-pairs``): what is added,
+    what is replaced beyond twice as much, and what is replaced.
+    """
 
-    sums: ClassVar[int]
-    """How many sums a cell keeps for each component."""
+    def __init__(self, budget: Budget, *, replaces: bool) -> None:
+        """Owe nothing yet, where neighbors replace a record or not."""
+        self.budget, self.replaces = budget, replaces
+        self.everywhere: Amounts = tuple(0 for _ in budget.limit)
+        self.paid = LossMap((3 if replaces else 1) * len(budget.limit))
+        self.every_route = False
+        """Whether all routes have to fit, since it is unknown on which of them what is owed did."""
 
-    @classmethod
-    def nothing(cls, budget: Budget) -> Self:
-        """Owe nothing yet."""
-        return cls(budget, tuple(0 for _ in budget.limit), LossMap(cls.sums * len(budget.limit)))
+    def exhaust(self) -> None:
+        """Owe all that requests which are not known can have cost."""
+        self.everywhere, self.every_route = self.budget.limit, True
+        self.paid = LossMap(self.paid.width)
 
-    @classmethod
-    def everything(cls, budget: Budget) -> Self:
-        """Owe all that requests which are not known can have cost under a budget."""
-        paid = LossMap(cls.sums * len(budget.limit))
-        return cls(budget, budget.limit, paid, every_route=True)
-
-    def within(self, total: Amounts) -> bool:
-        """Say whether a total stays within the limits, on some route or on every one."""
-        if self.every_route:
-            return all(spent <= most for spent, most in zip(total, self.budget.limit, strict=True))
-        return self.budget.currency.fits(total, self.budget.limit)
-
-    @staticmethod
-    @abstractmethod
-    def _for_all(piece: ChargedBox) -> Amounts:
-        """Return what a piece about all records adds to what everyone owes."""
-
-    @staticmethod
-    @abstractmethod
-    def _for_cells(piece: ChargedBox) -> Amounts:
-        """Return what a piece adds to the sums of its cells."""
-
-    @abstractmethod
     def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
         """Say whether all stay within the limits if disjoint pieces are charged ``times`` times.
 
         Pieces that could not be charged at all are refused here, before anything is entered.
         """
-
-    @abstractmethod
-    def worst(self, scope: Box) -> Amounts:
-        """Return the most that neighbors owe if they differ in a record of the scope."""
+        self.paid.check(piece.box for piece in pieces)
+        if not self.replaces:
+            owed = (added(self.worst(piece.box), piece.added, times) for piece in pieces)
+            return all(map(self.within, owed))
+        rough = self._at_most(pieces, times)
+        return self.within(rough) or self.within(self.charged(pieces, times).worst(_EVERYTHING))
 
     def add(self, pieces: Sequence[ChargedBox], times: int = 1) -> None:
         """Charge each of some disjoint pieces where it is, and those about everything apart."""
-        everywhere, paid = self.everywhere, _apart(self.paid, pieces)
+        everywhere = self.everywhere
+        # a copy where a later piece could be refused after a first one
+        paid = self.paid.copy() if len(pieces) > 1 else self.paid
         for piece in pieces:
             if piece.box == _EVERYTHING:
-                everywhere = added(everywhere, self._for_all(piece), times)
+                price = piece.replaced if self.replaces else piece.added
+                everywhere = added(everywhere, price, times)
             else:
                 paid.add(piece.box, [times * amount for amount in self._for_cells(piece)])
         self.everywhere, self.paid = everywhere, paid
 
-    def copy(self) -> Self:
-        """Return what is owed now, for somebody who only looks."""
-        return type(self)(self.budget, self.everywhere, self.paid.copy(), self.every_route)
-
-    def charged(self, pieces: Sequence[ChargedBox], times: int = 1) -> Self:
-        """Return what would be owed once disjoint pieces were charged; nothing changes here."""
-        trial = self.copy()
-        trial.add(pieces, times)
-        return trial
-
-
-@final
-@dataclass(slots=True)
-class OneRecordBalances(CellBalances):
-    """For neighbors that differ in one record (key ``cell-filters``).
-
-    A cell keeps one sum for each component.
-    """
-
-    sums: ClassVar[int] = 1
-
-    @staticmethod
-    def _for_all(piece: ChargedBox) -> Amounts:
-        return piece.added
-
-    _for_cells = _for_all
-
-    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
-        """Compare what a record of each piece would owe with the limits, roughly and exactly."""
-        self.paid.check(piece.box for piece in pieces)
-        most = added(self.everywhere, self.paid.at_most())
-        return all(
-            self.within(added(most, piece.added, times))
-            or self.within(added(self.worst(piece.box), piece.added, times))
-            for piece in pieces
-        )
-
     def worst(self, scope: Box) -> Amounts:
-        """Return the most that a record in a scope owes."""
-        return added(self.everywhere, self.paid.highest(scope))
-
-
-@final
-@dataclass(slots=True)
-class TwoRecordBalances(CellBalances):
-    """For neighbors in which a record is replaced (key ``cell-pairs``).
-
-    A cell keeps what is added, what is replaced beyond twice as much, and what is replaced.
-    """
-
-    sums: ClassVar[int] = 3
-
-    @staticmethod
-    def _for_all(piece: ChargedBox) -> Amounts:
-        return piece.replaced
-
-    @staticmethod
-    def _for_cells(piece: ChargedBox) -> Amounts:
-        prices = zip(piece.added, piece.replaced, strict=True)
-        beyond = (max(both - 2 * one, 0) for one, both in prices)
-        return (*piece.added, *beyond, *piece.replaced)
-
-    def fits(self, pieces: Sequence[ChargedBox], times: int = 1) -> bool:
-        """Compare what the worst two records would owe with the limits, roughly and exactly."""
-        self.paid.check(piece.box for piece in pieces)
-        most = self.paid.at_most()
-        if self.within(self._at_most(pieces, times, lambda _: most)):
-            return True
-        if self.within(self._at_most(pieces, times, self.paid.highest)):
-            return True
-        return self.within(self.charged(pieces, times).worst(_EVERYTHING))
-
-    def worst(self, scope: Box) -> Amounts:
-        """Return the most that two records owe, one of them in the scope."""
+        """Return the most that neighbors owe if they differ in a record of the scope."""
+        if not self.replaces:
+            return added(self.everywhere, self.paid.highest(scope))
         apart = 2 * len(self.everywhere)  # sums of which two records matter
         inside = self.paid.two_highest(scope, components=apart)
         others = [self.paid.highest(box) for box in _EVERYTHING.minus(scope)]
@@ -245,26 +142,45 @@ class TwoRecordBalances(CellBalances):
         within = [(top, top) for top in self.paid.highest(scope)[apart:]]
         return added(self.everywhere, self._owed([*tops, *within]))
 
-    def _at_most(
-        self, pieces: Sequence[ChargedBox], times: int, highest: Callable[[Box], Amounts]
-    ) -> Amounts:
+    def copy(self) -> Balances:
+        """Return what is owed now, for somebody who only looks."""
+        twin = Balances(self.budget, replaces=self.replaces)
+        twin.everywhere, twin.every_route = self.everywhere, self.every_route
+        twin.paid = self.paid.copy()
+        return twin
+
+    def charged(self, pieces: Sequence[ChargedBox], times: int = 1) -> Balances:
+        """Return what would be owed once disjoint pieces were charged; nothing changes here."""
+        trial = self.copy()
+        trial.add(pieces, times)
+        return trial
+
+    def within(self, total: Amounts) -> bool:
+        """Say whether a total stays within the limits, on some route or on every one."""
+        if self.every_route:
+            return all(spent <= most for spent, most in zip(total, self.budget.limit, strict=True))
+        return self.budget.currency.fits(total, self.budget.limit)
+
+    def _for_cells(self, piece: ChargedBox) -> Amounts:
+        """Return what a piece adds to the sums of its cells."""
+        if not self.replaces:
+            return piece.added
+        prices = zip(piece.added, piece.replaced, strict=True)
+        beyond = (max(both - 2 * one, 0) for one, both in prices)
+        return (*piece.added, *beyond, *piece.replaced)
+
+    def _at_most(self, pieces: Sequence[ChargedBox], times: int) -> Amounts:
         """Bound what two records would owe, as if the highest cell were there twice."""
-        everywhere, tops = self.everywhere, [highest(_EVERYTHING)]
+        everywhere, tops = self.everywhere, [self.paid.highest()]
         for piece in pieces:
             if piece.box == _EVERYTHING:
                 everywhere = added(everywhere, piece.replaced, times)
             else:
-                tops.append(added(highest(piece.box), self._for_cells(piece), times))
-        top = [max(column) for column in zip(*tops, strict=True)]
-        return added(everywhere, self._owed([(high, high) for high in top]))
+                tops.append(added(self.paid.highest(piece.box), self._for_cells(piece), times))
+        return added(everywhere, self._owed([(max(top),) * 2 for top in zip(*tops, strict=True)]))
 
     def _owed(self, tops: Sequence[tuple[int, int]]) -> list[int]:
         """Return what two records owe, in one cell or in two, from the two highest of each."""
         width = len(self.everywhere)
         parts = zip(tops[:width], tops[width : 2 * width], tops[2 * width :], strict=True)
         return [max(x + y + min(beyond), within) for (x, y), beyond, (within, _) in parts]
-
-
-def _apart(paid: LossMap, pieces: Sequence[ChargedBox]) -> LossMap:
-    """Return the map to charge: a copy where a later piece could be refused after a first one."""
-    return paid.copy() if len(pieces) > 1 else paid

@@ -471,12 +471,3 @@ def _limits(given: Mapping[str, int] | None, name: str) -> tuple[tuple[str, int]
         )
     known = ((key, whole(value, name=f"{name}[{key!r}]", low=1)) for key, value in given.items())
     return tuple(sorted(known))
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RowChange:
-    """How many rows of one unit disappear from the table, and how many appear."""
-
-    removed: int
-    inserted: int

@@ -1,20 +1,6 @@
 """Budgets: how much may be lost in total, in which currency, and how that is stored.
 
-Trust: kernel.
-
-A limit that is read as a higher one lets more be lost than was promised.
-
-A limit is fixed when the budget is made, and never afterwards.  To promise (epsilon, delta), part
-of delta is set aside for requests with a delta of their own, and the limit is the largest for which
-the currency is proved to imply epsilon at the rest: aside + (1 - aside) rest = delta (key
-``filter-approximate``).  Of a budget that is kept jointly in epsilon and rho, a further share C
-pays for losses that are known by their rho and counted in epsilon: aside + (1 - aside) (C + rest)
-= delta (key ``filter-joint``).  The search only proposes; what is returned was checked, and smaller
-limits imply no less.
-
-Limits are read as they were written, and only if they are at most the limits that would be fixed
-for the promise, or the loss that they stand for is within the promise, by the conversion that the
-search for limits relies on (key ``filter-approximate``).
+Trust: kernel.  A limit that is read as a higher one lets more be lost than was promised.
 
 Definition.  A budget fixes its currency and its limits when it is made:
 
@@ -28,32 +14,32 @@ Definition.  A budget fixes its currency and its limits when it is made:
                                       deltas.
     Budget(rho=0.1)                   rhos, added up; perhaps with a delta beside
 
+With ``aside`` in reserve, C for conversions and the rest for rho, aside + (1 - aside) (C + rest) =
+delta (keys ``filter-approximate`` and ``filter-joint``).  The search only proposes; what is
+returned was checked, and smaller limits imply no less.  Limits are read as they were written, if
+the loss that they stand for is within the promise, by the same conversion.
+
 Theorem.  Whatever is asked within the limits, one by one and in view of all answers, the guarantee
 holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint`` and
-``filter-approximate``).  It comes from the limits, not from what was spent.  A budget that is
-stored and read again has the limits that it had (:mod:`discreet.accounting.budget`).
+``filter-approximate``).  It comes from the limits, not from what was spent.
 
 Definition.  A budget is raised to another of the same currency, with no limit lower and at least
 one higher.  What was spent stays spent, and counts against the new limits.
-Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint`` and
-``filter-approximate``).  Let the limits of all raises be fixed without a look at answers, or at
+Theorem (the same keys).  Let the limits of all raises be fixed without a look at answers, or at
 what was asked in view of answers.  Then the guarantee of the last budget holds for all answers,
 including those from before the raise.
     Proof.  The last limits could have been fixed from the start: the earlier ones refuse whatever
     the last ones refuse, and perhaps more, so that on every path the sums stay within the last.
-If whether or how far a budget is raised does depend on answers, or on how fast it was spent, the
-proof goes through for the highest limits that could have come about: their guarantee holds, and
-that of the limits in force may not.
-Limits on epsilons alone (basic, with a delta of 0) need no proviso.  The ratio of the probabilities
-of any path of answers is bounded by the epsilons that were charged on that very path, and so by e
-to the last limit of that path, however it was decided.
+If whether or how far a budget is raised does depend on answers, the guarantee is that of the
+highest limits that could have come about, which may exceed those in force; limits on epsilons
+alone (basic, with a delta of 0) need no proviso.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -81,177 +67,26 @@ from discreet.accounting.currencies import (
 )
 from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal
+from discreet.exact import decimal, freeze
 from discreet.loss import Approximate, PrivacyLoss, ZeroConcentrated
 from discreet.loss.parameters import checked_delta, checked_epsilon, checked_parameter
 from discreet.loss.privacy_loss import checked_loss
 from discreet.notebook import Shown
 
-_RESERVE: Final = Fraction(1, 10)
-_JOINT_RESERVE: Final = Fraction(1, 4)
+_RESERVES: Final = {
+    ConcentratedCurrency.name: Fraction(1, 10),
+    JointCurrency.name: Fraction(1, 4),
+}
+"""The part of delta that is set aside for events, by currency."""
+
 _CONVERSIONS: Final = Fraction(1, 15)  # of what is not in reserve, so one twentieth of delta
 _CONVERSION: Final = Fraction(1, 1000)
 _SEARCH_BITS: Final = 48  # of the search alone: what it returns was checked
-
-_SHARES: Final = {ConcentratedCurrency.name: _RESERVE, JointCurrency.name: _JOINT_RESERVE}
-"""The part of delta that is set aside for events, by currency."""
-
-Limits = tuple[Currency, tuple[Fraction, ...]]
-"""A currency, and the limits of its components but delta; or of all of them."""
-
-
-def limits_within(epsilon: Fraction, delta: Fraction, name: str, reserve: object) -> Limits:
-    """Return the currency and the limits that imply (epsilon, delta)."""
-    if name == BasicCurrency.name:
-        refuse_currency_or_reserve(BasicCurrency(), None, reserve)
-        return BasicCurrency(), (epsilon, delta)
-    if name not in _SHARES:
-        raise WrongKind(
-            f"no currency for epsilon and delta is called {str(name)[:40]!r}; give 'joint', "
-            "'zcdp' or 'basic'."
-        )
-    share = _SHARES[name] if reserve is None else checked_delta(reserve, name="reserve")
-    aside = amount_value(amount_down(share * delta))
-    rest = (delta - aside) / (1 - aside)
-    if rest == 0:
-        raise OutOfRange(
-            f"no delta is left to keep a budget in {name}; give delta > 0 and reserve < 1, or "
-            "currency='basic'."
-        )
-    if name == ConcentratedCurrency.name:
-        return ConcentratedCurrency(), (_largest_rho(epsilon, rest), aside)
-    points = amount_value(amount_down(_CONVERSIONS * (delta - aside)))
-    rho = _largest_rho(epsilon, rest - points)
-    return JointCurrency(amount_down(_CONVERSION * points)), (epsilon, points, rho, aside)
-
-
-@functools.lru_cache(maxsize=256)
-def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a rho that is proved to imply (epsilon, delta), just below the largest one."""
-    return 1 / discreet.loss.least_scale(
-        lambda scale: ZeroConcentrated(rho=1 / scale),
-        epsilon=epsilon,
-        delta=delta,
-        bits=_SEARCH_BITS,
-    )
-
-
-def refuse_currency_or_reserve(kept: Currency, currency: str | None, reserve: object) -> None:
-    """Refuse a currency or a reserve where neither is for choice."""
-    if currency not in {None, kept.name} or reserve is not None:
-        raise WrongKind(
-            f"a budget kept in {kept.name} is given another currency, or a reserve; leave out "
-            "currency and reserve, or give epsilon and delta."
-        )
-
-
-_NAMED: Final[dict[str, Currency]] = {
-    each.name: each for each in (BasicCurrency(), ConcentratedCurrency())
-}
-_FIELDS: Final = {"currency", "limit", "promise"}
-
-
-def encode_limits(
-    currency: Currency, limit: Amounts, promise: Approximate | None
-) -> dict[str, object]:
-    """Write a currency, its limits and what they promise."""
-    point = {"conversion": str(currency.conversion)} if isinstance(currency, JointCurrency) else {}
-    return {
-        **point,
-        "currency": currency.name,
-        "limit": encode_amounts(limit),
-        "promise": None
-        if promise is None
-        else {
-            "epsilon": write_number(promise.epsilon_bound),
-            "delta": write_number(promise.delta_bound),
-        },
-    }
-
-
-def decode_limits(data: object) -> tuple[Currency, Amounts, Approximate | None]:
-    """Read what ``encode_limits`` wrote, if the limits imply the promise.
-
-    Without a promise the limits are the promise, and the caller checks their range.
-    """
-    joint = isinstance(data, dict) and data.get("currency") == JointCurrency.name
-    if not isinstance(data, dict) or set(data) != _FIELDS | ({"conversion"} if joint else set()):
-        raise undecodable("a budget does not hold a currency, a limit and a promise")
-    currency = _currency(data["currency"], data.get("conversion"))
-    limit = decode_amounts(data["limit"], width=len(currency.components))
-    promise = _promise(data["promise"])
-    if promise is None and joint:
-        raise undecodable("the limits of a budget promise nothing")
-    if promise is not None and isinstance(currency, BasicCurrency):
-        raise undecodable("a budget of this currency promises its limits")
-    if encode_limits(currency, limit, promise) != data:
-        raise undecodable("a number of a budget is not in its written form")
-    if promise is not None and not _implied(currency, limit, promise):
-        raise undecodable("the limits of a budget do not imply what it promises")
-    return currency, limit, promise
-
-
-def _currency(name: object, conversion: object) -> Currency:
-    if name == JointCurrency.name:
-        return JointCurrency(*decode_amounts([conversion], width=1))
-    if not isinstance(name, str) or name not in _NAMED:
-        raise undecodable("a budget is kept in an unknown currency")
-    return _NAMED[name]
-
-
-def _promise(data: Any) -> Approximate | None:
-    if data is None:
-        return None
-    if not isinstance(data, dict) or set(data) != {"epsilon", "delta"}:
-        raise undecodable("a promise does not hold an epsilon and a delta")
-    return Approximate(epsilon=read_number(data["epsilon"]), delta=read_number(data["delta"]))
-
-
-def _implied(currency: Currency, limit: Amounts, promise: Approximate) -> bool:
-    """Whether limits are proved to imply a promise."""
-    epsilon, delta, aside = promise.epsilon_bound, promise.delta_bound, amount_value(limit[-1])
-    if not aside < delta < 1:
-        return False
-    _, most = limits_within(epsilon, delta, currency.name, aside / delta)
-    if all(here <= amount_down(there) for here, there in zip(limit, most, strict=True)):
-        return True
-    rest = (delta - aside) / (1 - aside)
-    if isinstance(currency, JointCurrency):
-        if limit[0] > amount_down(epsilon):
-            return False
-        rest -= amount_value(limit[1])
-    return ZeroConcentrated(rho=amount_value(limit[-2])).delta(epsilon=epsilon) <= rest
-
-
-def only_kind(given: Mapping[str, object]) -> str:
-    """Return the one kind of limit that is given."""
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        raise WrongKind(
-            f"a budget is given by {' and '.join(named) or 'nothing'}; give one of epsilon and "
-            "rho, perhaps with a delta."
-        )
-    return named[0]
-
-
-def delta_below_one(delta: object) -> Fraction:
-    """Refuse a delta of 1."""
-    probability = checked_delta(delta)
-    if probability == 1:
-        raise OutOfRange(
-            "the delta of a budget is 1; give delta < 1; useful values are below one over the "
-            "number of people."
-        )
-    return probability
-
+_REQUESTS: Final = 250
+"""How many requests with a delta of their own fit, if nobody says how much they may spend."""
 
 Number = object
 """An exact number, or a float that stands for its decimal text."""
-
-_DEFAULT: Final = JointCurrency.name
-_ZERO: Final = Fraction(0)
-_REQUESTS: Final = 250
-"""How many requests with a delta of their own fit, if nobody says how much they may spend."""
 
 
 @final
@@ -293,26 +128,34 @@ class Budget(Explainable, Shown):
             reserve: the share of delta set aside for requests that have a delta of their own: a
                 quarter unless given, and a tenth in "zcdp".
         """
-        probability = delta_below_one(delta)
-        promise: Approximate | None = None
-        kept: Currency = ConcentratedCurrency()
-        if only_kind({"epsilon": epsilon, "rho": rho}) == "epsilon":
-            exact = checked_epsilon(epsilon)
-            name = currency or (_DEFAULT if probability else BasicCurrency.name)
-            kept, limit = limits_within(exact, probability, name, reserve)
-            promise = (
-                None if kept == BasicCurrency() else Approximate(epsilon=exact, delta=probability)
+        probability = checked_delta(delta)
+        if probability == 1:
+            raise OutOfRange(
+                "the delta of a budget is 1; give delta < 1; useful values are below one over the "
+                "number of people."
             )
+        if (epsilon is None) == (rho is None):
+            raise WrongKind(
+                "a budget is given by neither or both of epsilon and rho; give one of them, "
+                "perhaps with a delta."
+            )
+        promise: Approximate | None = None
+        kept: Currency = ConcentratedCurrency() if epsilon is None else BasicCurrency()
+        wanted = currency or (kept if epsilon is None or not probability else JointCurrency).name
+        if epsilon is None:
+            limit: tuple[Fraction, ...] = (checked_parameter(rho, name="rho"), probability)
         else:
-            limit = (checked_parameter(rho, name="rho"), probability)
-            refuse_currency_or_reserve(kept, currency, reserve)
-        self._fix(kept, tuple(amount_down(part) for part in limit), promise)
-
-    def _fix(self, currency: Currency, limit: Amounts, promise: Approximate | None) -> None:
-        """Set the fields."""
-        object.__setattr__(self, "currency", currency)
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "promise", promise)
+            limit = (checked_epsilon(epsilon), probability)
+            if wanted in _RESERVES:
+                kept, limit = _limits_within(limit[0], probability, wanted, reserve)
+                promise = Approximate(epsilon=epsilon, delta=probability)
+                wanted, reserve = kept.name, None
+        if wanted != kept.name or reserve is not None:
+            raise WrongKind(
+                f"a budget kept in {kept.name} is given another currency, or a reserve; leave out "
+                "currency and reserve, or give epsilon and delta, and 'joint', 'zcdp' or 'basic'."
+            )
+        freeze(self, currency=kept, limit=tuple(map(amount_down, limit)), promise=promise)
 
     def __repr__(self) -> str:
         """Show how to make it again; the reserve is the last component of the limit."""
@@ -398,7 +241,18 @@ class Budget(Explainable, Shown):
         >>> Budget(rho="0.1").written()["limit"]
         ['100000000000000000000000', '0']
         """
-        return encode_limits(self.currency, self.limit, self.promise)
+        joint = isinstance(self.currency, JointCurrency)
+        return {
+            **({"conversion": str(self.currency.conversion)} if joint else {}),  # type: ignore[attr-defined]
+            "currency": self.currency.name,
+            "limit": encode_amounts(self.limit),
+            "promise": None
+            if self.promise is None
+            else {
+                "epsilon": write_number(self.promise.epsilon_bound),
+                "delta": write_number(self.promise.delta_bound),
+            },
+        }
 
     @classmethod
     def read(cls, data: object) -> Budget:
@@ -410,11 +264,21 @@ class Budget(Explainable, Shown):
         >>> Budget.read(budget.written()) == budget
         True
         """
-        currency, limit, promise = decode_limits(data)
-        if promise is None and cls(**currency.arguments(limit)).limit != limit:  # type: ignore[arg-type]
-            raise undecodable("the limits of a budget are out of range")
+        if not isinstance(data, dict) or not {"currency", "limit", "promise"} <= data.keys():
+            raise undecodable("a budget does not hold a currency, a limit and a promise")
+        currency = _currency(data["currency"], data.get("conversion"))
+        limit = decode_amounts(data["limit"], width=len(currency.components))
+        promise = _promise(data["promise"])
         budget = object.__new__(cls)
-        budget._fix(currency, limit, promise)
+        freeze(budget, currency=currency, limit=limit, promise=promise)
+        if budget.written() != data:
+            raise undecodable("a number of a budget is not in its written form")
+        if promise is not None and not _implied(currency, limit, promise):
+            raise undecodable("the limits of a budget do not imply what it promises")
+        if promise is None and (
+            isinstance(currency, JointCurrency) or cls(**currency.arguments(limit)).limit != limit  # type: ignore[arg-type]
+        ):
+            raise undecodable("the limits of a budget promise nothing, or are out of range")
         return budget
 
     def counted_like(self, other: Budget) -> Budget:
@@ -440,7 +304,7 @@ class Budget(Explainable, Shown):
         [None, None]
         """
         shares = [decimal(weight, name="weight") for weight in weights]
-        whole = sum(shares, _ZERO)
+        whole = sum(shares, Fraction(0))
         if not shares or min(shares) < 0 or whole <= 0:
             raise OutOfRange(
                 "the weights of a split are negative, or all zero; give weights of at least "
@@ -450,6 +314,66 @@ class Budget(Explainable, Shown):
             Budget(**self.currency.arguments(tuple(math.floor(a * w / whole) for a in self.limit)))  # type: ignore[arg-type]
             for w in shares
         )
+
+
+def _limits_within(
+    epsilon: Fraction, delta: Fraction, name: str, reserve: object
+) -> tuple[Currency, tuple[Fraction, ...]]:
+    """Return the currency and the limits that imply (epsilon, delta)."""
+    share = _RESERVES[name] if reserve is None else checked_delta(reserve, name="reserve")
+    aside = amount_value(amount_down(share * delta))
+    rest = (delta - aside) / (1 - aside)
+    if rest == 0:
+        raise OutOfRange(
+            f"no delta is left to keep a budget in {name}; give delta > 0 and reserve < 1, or "
+            "currency='basic'."
+        )
+    if name == ConcentratedCurrency.name:
+        return ConcentratedCurrency(), (_largest_rho(epsilon, rest), aside)
+    points = amount_value(amount_down(_CONVERSIONS * (delta - aside)))
+    rho = _largest_rho(epsilon, rest - points)
+    return JointCurrency(amount_down(_CONVERSION * points)), (epsilon, points, rho, aside)
+
+
+@functools.lru_cache(maxsize=256)
+def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return a rho that is proved to imply (epsilon, delta), just below the largest one."""
+    return 1 / discreet.loss.least_scale(
+        lambda scale: ZeroConcentrated(rho=1 / scale),
+        epsilon=epsilon,
+        delta=delta,
+        bits=_SEARCH_BITS,
+    )
+
+
+def _currency(name: object, conversion: object) -> Currency:
+    if name == JointCurrency.name:
+        return JointCurrency(*decode_amounts([conversion], width=1))
+    for currency in (BasicCurrency(), ConcentratedCurrency()):
+        if currency.name == name:
+            return currency
+    raise undecodable("a budget is kept in an unknown currency")
+
+
+def _promise(data: Any) -> Approximate | None:
+    if data is None:
+        return None
+    if not isinstance(data, dict) or set(data) != {"epsilon", "delta"}:
+        raise undecodable("a promise does not hold an epsilon and a delta")
+    return Approximate(epsilon=read_number(data["epsilon"]), delta=read_number(data["delta"]))
+
+
+def _implied(currency: Currency, limit: Amounts, promise: Approximate) -> bool:
+    """Whether limits are proved to imply a promise, which the basic currency does not make."""
+    epsilon, delta, aside = promise.epsilon_bound, promise.delta_bound, amount_value(limit[-1])
+    if isinstance(currency, BasicCurrency) or not aside < delta < 1:
+        return False
+    rest = (delta - aside) / (1 - aside)
+    if isinstance(currency, JointCurrency):
+        if limit[0] > amount_down(epsilon):
+            return False
+        rest -= amount_value(limit[1])
+    return ZeroConcentrated(rho=amount_value(limit[-2])).delta(epsilon=epsilon) <= rest
 
 
 def checked_raise(old: Budget, new: object) -> Budget:

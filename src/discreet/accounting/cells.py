@@ -1,566 +1,308 @@
-"""Cells: a partition of all possible records, and what the records of each part have paid.
+"""Cells: the kinds of records that a tree can tell apart, and where the rows of a unit can lie.
 
-Trust: kernel.  A record that falls between the cells pays nothing; a payment that is left out of a
-sum can be spent again.
+Trust: kernel.
 
-Definition.  A charge without conditions is booked for everyone, one with a condition on a single
-column to the atoms of that column that the condition lets through, any other to cells.  A cell is a
-box: in each column it holds a set of atoms, a mask.  Cells come about by splitting a box in two
-along one column, so they are always a partition.  A record has paid what everyone has paid, what
-its atom has in each column, and what its cell has.
-Theorem (key ``loss-map``).  Within a cell, the highest payment of a record is the payment of
-everyone, that of the cell, and for each column the highest of an atom that the cell holds there.
-Proof.  A cell is a product: its records may take any of its atoms in one column, whatever they have
-in the others, so the highest of the sum is the sum of the highest.
+Values of one atom are charged alike, for better or worse.
 
-Replacing one record by another costs what both have paid, so the two highest payments count.
-Definition.  The history of a record is the set of charges that held it.  Parts with the same number
-have the same history.  A mixed part may hold records of several histories; it has a number of its
-own.
-Theorem (key ``two-stories``).  Let a record x have the highest payment, and let its cell and its
-atoms be unmixed.  A record with another history lies in a cell with another history, or in a cell
-with the history of x's and, in some column, in an atom with another history than x's.  The highest
-payment of such records is the second highest that counts: of two records with different histories,
-at most one has the history of x.
-If x's cell or one of its atoms is mixed, or a charge for everyone may have meant some only, another
-record there may have paid as much as x.
-
-Amounts are Python integers, in arrays by component and part, so none wraps around.
+Definition.  The conditions of a tree on a column are sets of values.  Two values that lie in the
+same of these sets cannot be told apart by the tree; such values form an atom.  A set is then a
+union of atoms, kept as a mask of bits.  A set that merely encloses what is meant has values that it
+may or may not let through: they give two atoms, one on each side, so that both cases are priced.
+A cell says in which atoms of each column a record lies: one atom, or up to r of them where a record
+has up to r values of a key.  Atoms that the tree treats alike are told apart only as far as
+different rows may lie in different ones of them.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, Self, final
+import itertools
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import pairwise
+from typing import Final, final
 
-import numpy as np
-from numpy.typing import NDArray
+from discreet.accounting.box import Box, Contribution
+from discreet.accounting.nodes import Node
+from discreet.accounting.parts_and_samples import Parallel, Where, overlapping_keys
+from discreet.accounting.values import ANYTHING, Values
 
-from discreet.accounting.atoms import AtomRefinement
-from discreet.accounting.box import Box
-from discreet.accounting.values import Values, common_kind
+Cell = tuple[int, ...]
+"""For each column the atoms in which a record lies, as bits; 0 where the column does not matter."""
 
-Amounts = NDArray[np.object_]
-Index = NDArray[np.intp]
-Truth = NDArray[np.bool_]
-Masks = list[int]
-Columns = dict[str, "ColumnAmounts"]
+Rows = tuple[tuple[Cell, int], ...]
+"""Rows by cell, in order."""
 
-_MANY: Final = 256
-"""With more atoms than this, a column is searched for atoms that can be merged."""
+Groups = Mapping[str, Sequence[Sequence[int]]]
+"""For each column its atoms, those together that are treated alike."""
 
-
-class State:
-    """Fields that can be copied, written as JSON and read again.
-
-    What is read was written here: a checkpoint is kept with its digest, and without one that fits
-    the entries are replayed.
-    """
-
-    __slots__ = ()
-
-    def copy(self) -> Self:
-        """Return parts that can be changed apart from these."""
-        return type(self)(**{name: _copied(getattr(self, name)) for name in self._names()})
-
-    def written(self) -> dict[str, object]:
-        """Return a form that JSON keeps exactly."""
-        return {name: _written(getattr(self, name)) for name in self._names()}
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Self:
-        """Read what ``written`` wrote."""
-        types = {each.name: str(each.type) for each in dataclasses.fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: _READ[types[name]](data[name]) for name in cls._names()})
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [each.name for each in dataclasses.fields(cls) if each.init]  # type: ignore[arg-type]
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: each.copy() for name, each in value.items()}
-    return value.copy() if isinstance(value, np.ndarray | list | State | AtomRefinement) else value
-
-
-def _written(value: Any) -> object:
-    if isinstance(value, State | AtomRefinement):
-        return value.written()
-    if isinstance(value, dict):
-        return [[name, each.written()] for name, each in value.items()]
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return [[f"{amount:x}" for amount in row] for row in value]
-    if isinstance(value, np.ndarray):
-        return value.astype(np.intp).tolist()
-    return [f"{mask:x}" for mask in value] if isinstance(value, list) else value
-
-
-def zeros(width: int) -> Amounts:
-    """Return the amounts of one part that has paid nothing."""
-    return np.zeros((width, 1), dtype=object)
-
-
-def highest(paid: Amounts) -> tuple[int, ...]:
-    """Return the highest amount of each component."""
-    return tuple(paid.max(axis=1))
-
-
-def relative_heights(paid: Amounts) -> NDArray[np.float64]:
-    """Return how high parts are, from 0 to 1: the largest share of a component's highest amount.
-
-    Rounded: good for choosing what to merge, not for saying what was paid.
-    """
-    return np.asarray((paid / np.maximum(paid.max(axis=1, keepdims=True), 1)).max(axis=0), float)
-
-
-def group_runs(groups: Index) -> tuple[Index, Index]:
-    """Sort parts by group; return their order, and where each group starts in it."""
-    order = np.argsort(groups, kind="stable")
-    ordered = groups[order]
-    return order, np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+_MOST_CELLS: Final = 50_000
 
 
 @final
-@dataclass(slots=True)
-class ChargeHistories(State):
-    """The histories of the parts of a partition."""
+class Domain:
+    """The atoms of the columns of a tree, and the cells in which the rows of one unit can lie."""
 
-    numbers: Index
-    mixed: Truth
-    count: int
+    def __init__(self, tree: Node, boxes: Sequence[Box], contribution: Contribution) -> None:
+        """Take a tree, boxes in which no record lies, and what can belong to one unit."""
+        self._boxes, self._contribution = boxes, contribution
+        self._overlaps = overlapping_keys(tree, boxes)
+        self._atoms: dict[str, list[Values]] = {}
+        self._masks: dict[str, dict[Values, int]] = {}
+        self.most_vague = 0
+        for column, used in _conditions(tree, boxes).items():
+            distinct = list(dict.fromkeys(used))
+            atoms = _disjoint(distinct) or _crossing(distinct)
+            self._atoms[column] = [atom for atom, _ in atoms]
+            self._masks[column] = {
+                values: sum(1 << n for n, (_, inside) in enumerate(atoms) if inside >> index & 1)
+                for index, values in enumerate(distinct)
+            }
+            vague = sum(not values.exact for values in used)
+            self.most_vague = max(self.most_vague, vague)
 
-    @classmethod
-    def of(cls, size: int) -> Self:
-        """Start with parts of one history."""
-        return cls(np.zeros(size, dtype=np.intp), np.zeros(size, dtype=bool), 1)
+    def names(self) -> list[str]:
+        """List the columns."""
+        return list(self._atoms)
 
-    def charge(self, parts: Index, *, whole: bool) -> None:
-        """Let a charge hold some parts, each as a whole; or perhaps only records in each."""
-        if whole:
-            old, which = np.unique(self.numbers[parts], return_inverse=True)
-            self.numbers[parts] = self.count + which
-            self.count += len(old)
-        else:
-            self.numbers[parts] = self.count + np.arange(len(parts))
-            self.mixed[parts] = True
-            self.count += len(parts)
+    def atom(self, column: str, number: int) -> Values:
+        """Return the values of an atom."""
+        return self._atoms[column][number]
 
-    def repeat(self, parts: Index) -> None:
-        """Append copies of some parts; the copies of mixed parts have numbers of their own."""
-        size = len(self.numbers)
-        self.numbers = np.concatenate([self.numbers, self.numbers[parts]])
-        self.mixed = np.concatenate([self.mixed, self.mixed[parts]])
-        self.charge(np.flatnonzero(self.mixed[size:]) + size, whole=False)
+    def mask(self, column: str, values: Values) -> int:
+        """Return which atoms lie in a set that the tree or a box names."""
+        return self._masks[column][values]
 
-    def join(self, order: Index, starts: Index) -> None:
-        """Make one part of each run of parts."""
-        ordered, first = self.numbers[order], order[starts]
-        several = np.minimum.reduceat(ordered, starts) != np.maximum.reduceat(ordered, starts)
-        self.numbers, self.mixed = self.numbers[first], self.mixed[first]
-        self.charge(np.flatnonzero(several), whole=False)
+    def cell(self, record: Mapping[str, object]) -> Cell:
+        """Return in which atoms a record lies, which has a value or a tuple of them by column."""
+        cell = []
+        for column, atoms in self._atoms.items():
+            values = record[column] if isinstance(record[column], tuple) else (record[column],)
+            met = (any(each in atom for each in values) for atom in atoms)  # type: ignore[attr-defined]
+            cell.append(sum(1 << at for at, inside in enumerate(met) if inside))
+        return tuple(cell)
 
+    def alike(  # noqa: C901  (two kinds of conditions, and boxes)
+        self, tree: Node, number: Callable[[Node], int]
+    ) -> Groups:
+        """Group the atoms of each column that a tree and impossible boxes treat alike."""
+        marks: dict[str, list[list[object]]] = {
+            column: [[self._points(values)] for values in atoms]
+            for column, atoms in self._atoms.items()
+        }
 
-@final
-@dataclass(slots=True)
-class SplitTree(State):
-    """Which cells can become one again, since only two halves of one box make a box.
+        def note(column: str, values: Values, mark: object) -> None:
+            for atom in bits(self.mask(column, values)):
+                marks[column][atom].append(mark)
 
-    Definition.  A binary tree whose leaves are the cells, whose other nodes are boxes that were
-    split, and whose children always have higher numbers than their parent.
-    """
+        for at, node in enumerate(tree.walk()):
+            match node:
+                case Parallel(key=key):
+                    for place, (values, child) in enumerate(node.parts):
+                        several = self.mask(key, values).bit_count() > 1  # they stay together
+                        note(key, values, (at, number(child), place if several else -1))
+                case Where(box=box):
+                    for column, values in box.conditions:
+                        note(column, values, at)
+        for box in self._boxes:
+            for column, values in box.conditions:
+                note(column, values, box)
+        groups: dict[str, dict[tuple[object, ...], list[int]]] = {}
+        for column, atoms in marks.items():
+            mine = groups.setdefault(column, {})
+            for atom, mark in enumerate(atoms):
+                mine.setdefault(tuple(mark), []).append(atom)
+        return {column: list(mine.values()) for column, mine in groups.items()}
 
-    nodes: Index = field(default_factory=lambda: np.zeros(1, dtype=np.intp))  # of each cell
-    parents: Index = field(default_factory=lambda: np.full(1, -1, dtype=np.intp))  # of each node
-    alive: Truth = field(default_factory=lambda: np.ones(1, dtype=bool))  # nodes in the tree
+    def cells(self, used: Collection[str], like: Groups, rows: int) -> list[Cell] | None:
+        """Return the cells of some columns, as many alike as rows can tell apart; None if many."""
+        choices: list[list[int]] = []
+        for column in self.names():
+            if column not in used:
+                choices.append([0])
+                continue
+            most = self._overlaps.get(column, 1)
+            atoms = [atom for alike in like[column] for atom in alike[: rows * most]]
+            choices.append(
+                [
+                    sum(1 << atom for atom in some)
+                    for count in range(1, most + 1)
+                    for some in itertools.combinations(sorted(atoms), count)
+                ]
+            )
+            if math.prod(map(len, choices)) > _MOST_CELLS:
+                return None
+        return [cell for cell in itertools.product(*choices) if not self._is_impossible(cell)]
 
-    def split(self, cells: Index) -> None:
-        """Split cells in two: each keeps one half, and the others are appended in order."""
-        first, count = len(self.parents), len(cells)
-        parents = self.nodes[cells]
-        self.parents = np.concatenate([self.parents, parents, parents])
-        self.alive = np.concatenate([self.alive, np.ones(2 * count, dtype=bool)])
-        self.nodes[cells] = first + np.arange(count)
-        self.nodes = np.concatenate([self.nodes, first + count + np.arange(count)])
+    def placings(self, cells: Sequence[Cell], size: int) -> list[Rows] | None:
+        """Return the ways in which so many rows of a unit can lie in cells; fewer if they must.
 
-    def siblings(self) -> tuple[Index, Index]:
-        """Return the pairs of cells that are halves of one box."""
-        parents = self.parents[self.nodes]
-        order = np.argsort(parents, kind="stable")
-        ordered = parents[order]
-        firsts = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] >= 0))
-        return order[firsts], order[firsts + 1]
-
-    def join(self, cells: Index, others: Index) -> Index:
-        """Make one cell of each pair of siblings; return the cells that are left, in order."""
-        self.alive[self.nodes[cells]] = False
-        self.alive[self.nodes[others]] = False
-        self.nodes[cells] = self.parents[self.nodes[cells]]
-        left = np.delete(np.arange(len(self.nodes)), others)
-        self.nodes = self.nodes[left]
-        return left
-
-    def tidy(self) -> None:
-        """Forget the nodes that are not in the tree any more."""
-        number = np.cumsum(self.alive) - 1
-        parents = self.parents[self.alive]
-        self.parents = np.where(parents < 0, -1, number[parents])
-        self.nodes = number[self.nodes]
-        self.alive = np.ones(len(parents), dtype=bool)
-
-
-@final
-@dataclass(slots=True)
-class ColumnAmounts(State):
-    """The atoms of one column, what charges on this column alone have cost them, and masks.
-
-    ``masks`` are the sets of atoms that cells hold in this column, as bits, each kept once.
-    """
-
-    atoms: AtomRefinement
-    paid: Amounts
-    histories: ChargeHistories
-    masks: Masks
-    used: int  # charges with a condition on this column
-    _number: dict[int, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Number the masks."""
-        self._renumber()
-
-    @classmethod
-    def of(cls, *, width: int) -> Self:
-        """Start with one atom that has paid nothing, and one mask that holds it."""
-        return cls(AtomRefinement(), zeros(width), ChargeHistories.of(1), [1], 0)
-
-    def refine(self, values: Values) -> int:
-        """Split atoms until a set of values is a set of them; return its bits."""
-        split = self.atoms.refine(values)
-        if split:
-            wholes = np.array([whole for whole, _ in split], dtype=np.intp)
-            self.paid = np.concatenate([self.paid, self.paid[:, wholes]], axis=1)
-            self.histories.repeat(wholes)
-            for whole, half in split:
-                self.masks = [mask | (mask >> whole & 1) << half for mask in self.masks]
-            self._renumber()
-        return self.atoms.meeting(values)
-
-    def charge(self, bits: int, price: Sequence[int], *, whole: bool) -> None:
-        """Book a price to some atoms; not ``whole`` if the charge may mean some records only."""
-        atoms = np.flatnonzero(self._spread([bits])[0])
-        self.paid[:, atoms] += np.array(price, dtype=object)[:, None]
-        self.histories.charge(atoms, whole=whole)
-
-    def number(self, mask: int) -> int:
-        """Return the number of a mask, a new one if it is new."""
-        if mask not in self._number:
-            self._number[mask] = len(self.masks)
-            self.masks.append(mask)
-        return self._number[mask]
-
-    def met(self, bits: int) -> NDArray[np.int8]:
-        """Say of each mask whether some atoms hold all of it (2), a part (1) or nothing (0)."""
-        parts = [(mask & bits, mask) for mask in self.masks]
-        return np.array([(part != 0) + (part == mask) for part, mask in parts], dtype=np.int8)
-
-    def best(self, paid: Amounts, bits: int) -> Index:
-        """Return the atom with the highest amount, by component and mask, among those in ``bits``.
-
-        If a mask holds none of these atoms, some atom is returned.
+        None if there are too many of them to look at.
         """
-        held = self._spread([mask & bits for mask in self.masks])
-        ranked = np.argsort(-paid, axis=1, kind="stable")
-        first = np.array([held[:, order].argmax(axis=1) for order in ranked])
-        return np.take_along_axis(ranked, first, axis=1)
+        if size == 0:
+            return [()]
+        if math.comb(len(cells) + size - 1, size) > _MOST_CELLS:
+            return None
+        for count in range(size, 0, -1):
+            ways = [
+                tuple(sorted(Counter(way).items()))
+                for way in itertools.combinations_with_replacement(cells, count)
+                if self._fits(way)
+            ]
+            if ways:
+                return ways
+        return []
 
-    def keep(self, used: Index) -> Index:
-        """Forget masks that no cell holds; return the new numbers of those that some do."""
-        kept = np.zeros(len(self.masks), dtype=bool)
-        kept[used] = True
-        self.masks = [self.masks[mask] for mask in np.flatnonzero(kept).tolist()]
-        self._renumber()
-        return (np.cumsum(kept) - 1)[used]
+    def first_changes(
+        self, old: Sequence[Rows], new: Sequence[Rows], like: Groups, most: int
+    ) -> list[tuple[Rows, Rows]] | None:
+        """Return the pairs of old and new rows, of those that are treated alike the first.
 
-    def merge_atoms(self, most: int) -> bool:
-        """Merge atoms that no mask tells apart; return whether some were raised.
-
-        Atoms of one history are always merged.  If more than ``most`` are left, so are those that
-        have paid the same, and if that is not enough the lowest are raised to one amount.
+        None if there are more than ``most`` to look at.
         """
-        self._join(list(zip(self._places(), self.histories.numbers.tolist(), strict=True)))
-        if self.atoms.size > most:
-            self._join(list(zip(self._places(), map(tuple, self.paid.T), strict=True)))
-        if self.atoms.size <= most:
-            return False
-        places = self._places()
-        merged = self.atoms.size - most // 2 + len(set(places))
-        keys: list[Hashable] = list(range(self.atoms.size))
-        for atom in np.argsort(relative_heights(self.paid), kind="stable")[:merged].tolist():
-            keys[atom] = places[atom]
-        self._join(keys)
+        groups = [[sum(1 << atom for atom in alike) for alike in like[c]] for c in self.names()]
+        first = [rows for rows in old if _is_first(groups, rows, ())]
+        if len(first) * len(new) > most:
+            return None
+        return [pair for pair in itertools.product(first, new) if _is_first(groups, *pair)]
+
+    def _points(self, atom: Values) -> int | None:
+        """Count the values of an atom, NULL among them; None where it holds a range."""
+        if not atom.exact:
+            return None
+        if atom.kind == "bool":
+            return sum(truth in atom for truth in (False, True)) + atom.null
+        ends = atom.cuts
+        pairs = zip(ends[::2], ends[1::2], strict=False)
+        if atom.below or len(ends) % 2 or any(low[0] != high[0] for low, high in pairs):
+            return None
+        return len(ends) // 2 + atom.null
+
+    def _is_impossible(self, cell: Cell) -> bool:
+        at = {column: place for place, column in enumerate(self._atoms)}
+        return any(
+            all(cell[at[column]] & self.mask(column, values) for column, values in box.conditions)
+            for box in self._boxes
+        )
+
+    def _fits(self, rows: Sequence[Cell]) -> bool:
+        """Return whether rows are within the limits of one unit."""
+        limits = self._contribution
+        for at, column in enumerate(self._atoms if len(rows) > 1 else ()):
+            if not limits.limits(column) or not any(cell[at] for cell in rows):
+                continue
+            counts = Counter(atom for cell in rows for atom in bits(cell[at]))
+            if len(counts) > limits.most_parts(column) * self._overlaps.get(column, 1):
+                return False
+            for atom, count in counts.items():
+                values = self._points(self.atom(column, atom))
+                if values is not None and count > limits.most_rows(column) * values:
+                    return False
         return True
 
-    def _spread(self, masks: Sequence[int]) -> Truth:
-        """Return bits as rows of booleans."""
-        size = -(-self.atoms.size // 8)
-        packed = b"".join(mask.to_bytes(size, "little") for mask in masks)
-        rows = np.frombuffer(packed, dtype=np.uint8).reshape(len(masks), size)
-        spread = np.unpackbits(rows, axis=1, count=self.atoms.size, bitorder="little")
-        return spread.astype(bool)
 
-    def _places(self) -> list[bytes]:
-        """Say of each atom which masks hold it."""
-        held = np.packbits(self._spread(self.masks).T, axis=1)
-        return [row.tobytes() for row in held]
-
-    def _join(self, keys: Sequence[Hashable]) -> None:
-        """Make one atom of all atoms with one key, which no mask may tell apart."""
-        number: dict[Hashable, int] = {}
-        numbers = [number.setdefault(key, len(number)) for key in keys]
-        if len(number) == len(keys):
-            return
-        order, starts = group_runs(np.array(numbers, dtype=np.intp))
-        held = np.packbits(self._spread(self.masks)[:, order[starts]], axis=1, bitorder="little")
-        self.masks = [int.from_bytes(row.tobytes(), "little") for row in held]
-        self._renumber()
-        self.atoms.merge(numbers)
-        self.paid = np.maximum.reduceat(self.paid[:, order], starts, axis=1)
-        self.histories.join(order, starts)
-
-    def _renumber(self) -> None:
-        self._number = {mask: number for number, mask in enumerate(self.masks)}
+def bits(mask: int) -> Iterator[int]:
+    """Yield the atoms of a mask."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
 
 
-class AtomCondition(NamedTuple):
-    """A set of atoms of one column, as bits."""
-
-    axis: int
-    column: ColumnAmounts
-    bits: int
-
-
-@final
-@dataclass(slots=True)
-class CellTable(State):
-    """The parts of the partition: the number of their mask in each column, and what they paid."""
-
-    masks: Index  # by column and cell
-    paid: Amounts
-    histories: ChargeHistories
-    branches: SplitTree
-
-    def __post_init__(self) -> None:
-        """Give masks without columns their shape again."""
-        self.masks = self.masks.reshape(-1, self.size)
-
-    @classmethod
-    def of(cls, *, width: int) -> Self:
-        """Start with one cell that holds every record."""
-        empty = np.zeros((0, 1), dtype=np.intp)
-        return cls(empty, zeros(width), ChargeHistories.of(1), SplitTree())
-
-    @property
-    def size(self) -> int:
-        """How many cells there are."""
-        return int(self.paid.shape[1])
-
-    def add_column(self) -> None:
-        """Let a new column hold everything in all cells."""
-        self.masks = np.concatenate([self.masks, np.zeros((1, self.size), dtype=np.intp)])
-
-    def met(self, conditions: Sequence[AtomCondition]) -> tuple[Truth, Truth]:
-        """Return which cells meet all conditions, and whether each then sticks out of each."""
-        held = np.empty((len(conditions), self.size), dtype=np.int8)
-        for row, (axis, column, bits) in enumerate(conditions):
-            held[row] = column.met(bits)[self.masks[axis]]
-        meets = np.asarray(held.all(axis=0))
-        return meets, (held == 1) & meets
-
-    def split(self, cells: Index, conditions: Sequence[AtomCondition], sticks: Truth) -> None:
-        """Split cells that conditions meet, until the conditions let them through whole.
-
-        Each condition in turn cuts off what sticks out of it, as a new cell.
-        """
-        for condition, outside in zip(conditions, sticks, strict=True):
-            cut = cells[outside[cells]]
-            if len(cut):
-                self._cut(cut, condition)
-
-    def charge(self, cells: Index, price: Sequence[int], *, whole: bool) -> None:
-        """Add a price to cells that a charge holds; not ``whole`` if it may mean some records."""
-        self.paid[:, cells] += np.array(price, dtype=object)[:, None]
-        self.histories.charge(cells, whole=whole)
-
-    def join(self, cells: Index, others: Index, columns: Sequence[ColumnAmounts]) -> Index:
-        """Make one cell of each pair of siblings; return the cells that are left, in order."""
-        for axis, column in enumerate(columns):
-            differ = np.flatnonzero(self.masks[axis, cells] != self.masks[axis, others])
-            here, there = self.masks[axis, cells[differ]], self.masks[axis, others[differ]]
-            pairs = zip(here.tolist(), there.tolist(), strict=True)
-            union = [column.number(column.masks[one] | column.masks[two]) for one, two in pairs]
-            self.masks[axis, cells[differ]] = union
-        left = self.branches.join(cells, others)
-        groups = np.empty(self.size, dtype=np.intp)
-        groups[left] = np.arange(len(left))
-        groups[others] = groups[cells]
-        order, starts = group_runs(groups)
-        self.masks = self.masks[:, left]
-        self.paid = np.maximum.reduceat(self.paid[:, order], starts, axis=1)
-        self.histories.join(order, starts)
-        return left
-
-    def tidy(self, columns: Sequence[ColumnAmounts]) -> None:
-        """Forget nodes that are not in the tree any more, and masks that no cell holds."""
-        self.branches.tidy()
-        for axis, column in enumerate(columns):
-            self.masks[axis] = column.keep(self.masks[axis])
-
-    def _cut(self, cells: Index, condition: AtomCondition) -> None:
-        """Split cells in two: each keeps what a condition lets through."""
-        axis, column, bits = condition
-        held, which = np.unique(self.masks[axis, cells], return_inverse=True)
-        masks = [column.masks[mask] for mask in held.tolist()]
-        size = self.size
-        self.masks = np.concatenate([self.masks, self.masks[:, cells]], axis=1)
-        self.masks[axis, cells] = np.array([column.number(mask & bits) for mask in masks])[which]
-        self.masks[axis, size:] = np.array([column.number(mask & ~bits) for mask in masks])[which]
-        self.branches.split(cells)
-        self.paid = np.concatenate([self.paid, self.paid[:, cells]], axis=1)
-        self.histories.repeat(cells)
+def independent(
+    parts: Sequence[Collection[str]], linked: Iterable[Collection[str]]
+) -> list[tuple[frozenset[str], list[int]]]:
+    """Group the places of parts by the columns on which they depend, if they share any."""
+    groups: list[tuple[frozenset[str], list[int]]] = []
+    sets: list[tuple[frozenset[str], list[int]]] = [(frozenset(names), []) for names in linked]
+    sets += [(frozenset(part), [at]) for at, part in enumerate(parts)]
+    for names, places in sets:
+        touching = [group for group in groups if group[0] & names]
+        columns = names.union(*(group[0] for group in touching))
+        together = sorted([*places, *(at for group in touching for at in group[1])])
+        groups = [group for group in groups if group not in touching] + [(columns, together)]
+    return sorted((group for group in groups if group[1]), key=lambda group: group[1])
 
 
-@final
-@dataclass(slots=True)
-class Partition(State):
-    """Everyone, the columns and the cells."""
+def _conditions(tree: Node, boxes: Iterable[Box]) -> dict[str, list[Values]]:
+    """Gather the sets of values that are used for each column."""
+    sets: dict[str, list[Values]] = {}
+    named = [*boxes]
+    for node in tree.walk():
+        if isinstance(node, Parallel):
+            sets.setdefault(node.key, []).extend(values for values, _ in node.parts)
+        elif isinstance(node, Where):
+            named.append(node.box)
+    for box in named:
+        for column, values in box.conditions:
+            sets.setdefault(column, []).append(values)
+    return sets
 
-    everyone: Amounts
-    apart: bool  # whether a charge for everyone may have meant some only
-    columns: Columns
-    cells: CellTable
 
-    @classmethod
-    def of(cls, *, width: int) -> Self:
-        """Start with one cell, in which nothing is paid."""
-        return cls(zeros(width), False, {}, CellTable.of(width=width))
+def _disjoint(sets: Sequence[Values]) -> list[tuple[Values, int]] | None:
+    """Return the atoms of sets that are disjoint at a glance: bounded ranges, side by side."""
+    if any(values.below or not values.exact or len(values.cuts) % 2 for values in sets):
+        return None
+    if sum(values.null for values in sets) > 1 or len({values.kind for values in sets}) > 1:
+        return None
+    ranges = sorted(
+        (values.cuts[start], values.cuts[start + 1])
+        for values in sets
+        for start in range(0, len(values.cuts), 2)
+    )
+    if any(before[1] > after[0] for before, after in pairwise(ranges)):
+        return None
+    atoms = [(values, 1 << index) for index, values in enumerate(sets) if not values.empty]
+    rest = ~_united(sets)
+    return atoms if rest.empty else [*atoms, (rest, 0)]
 
-    @property
-    def most_atoms(self) -> int:
-        """How many atoms a column has at most."""
-        return max((column.atoms.size for column in self.columns.values()), default=1)
 
-    def check(self, box: Box) -> None:
-        """Refuse a box with values of another kind than earlier ones, before anything changes."""
-        for name, values in box.conditions:
-            if name in self.columns:
-                common_kind(self.columns[name].atoms.kind, values.kind)
+def _united(sets: Sequence[Values]) -> Values:
+    """Unite by halves, since the cuts of a union are gone through again each time."""
+    if len(sets) <= 2:
+        return reduce(operator.or_, sets)
+    half = len(sets) // 2
+    return _united(sets[:half]) | _united(sets[half:])
 
-    def refine(self, box: Box) -> list[AtomCondition]:
-        """Return the conditions of a box as sets of atoms, those on much used columns first."""
-        wanted = dict(box.conditions)
-        for name in wanted:
-            if name not in self.columns:
-                self.columns[name] = ColumnAmounts.of(width=len(self.everyone))
-                self.cells.add_column()
-        conditions = []
-        for axis, (name, column) in enumerate(self.columns.items()):
-            if name in wanted:
-                column.used += 1
-                conditions.append(AtomCondition(axis, column, column.refine(wanted[name])))
-        return sorted(conditions, key=lambda condition: (-condition.column.used, condition.axis))
 
-    def conditions(self, box: Box) -> list[AtomCondition]:
-        """Return the conditions of a box as atoms that meet them, without changing anything."""
-        wanted = dict(box.conditions)
-        return [
-            AtomCondition(axis, column, column.atoms.meeting(wanted[name]))
-            for axis, (name, column) in enumerate(self.columns.items())
-            if name in wanted
+def _crossing(sets: Sequence[Values]) -> list[tuple[Values, int]]:
+    """Return the atoms of any sets, each with the bits of the sets in which it lies."""
+    atoms = [(ANYTHING, 0)]
+    for index, values in enumerate(sets):
+        inside, outside = values.region, ~values
+        pieces = [
+            piece
+            for atom, signature in atoms
+            for piece in (
+                (atom & inside, signature | 1 << index),
+                ((atom & outside).region, signature),
+            )
         ]
-
-    def payments(
-        self,
-        chosen: Index,
-        within: Mapping[int, int] | None = None,
-        *,
-        components: slice = slice(None),
-    ) -> Amounts:
-        """Return the highest payments in some cells, which must meet the atoms in ``within``.
-
-        Args:
-            chosen: the cells.
-            within: for columns, by place, the atoms that count, as bits; all if not given.
-            components: the components that are wanted.
-        """
-        total: Amounts = self.cells.paid[components][:, chosen] + self.everyone[components]
-        for axis, column in enumerate(self.columns.values()):
-            paid = column.paid[components]
-            if paid.any():
-                atoms = (within or {}).get(axis, (1 << column.atoms.size) - 1)
-                best = column.best(paid, atoms)[:, self.cells.masks[axis, chosen]]
-                total = total + np.take_along_axis(paid, best, axis=1)
-        return total
-
-    def two_highest(
-        self, cells: Index, within: Mapping[int, int], component: int
-    ) -> tuple[int, int]:
-        """Return the two highest payments of a component; the second is 0 with one history.
-
-        Args:
-            cells: the cells to look at.
-            within: for columns, by place, the atoms to look at, as bits; the cells must meet them.
-            component: the component of the amounts.
-        """
-        only = slice(component, component + 1)
-        payments = self.payments(cells, within, components=only)[0]
-        top = int(payments.argmax())
-        first = int(payments[top])
-        histories = self.cells.histories
-        if self.apart or histories.mixed[cells[top]]:
-            return first, first
-        same = histories.numbers[cells] == histories.numbers[cells[top]]
-        second = int(payments[~same].max()) if not same.all() else 0
-        for axis, column in enumerate(self.columns.values()):
-            atoms = within.get(axis, (1 << column.atoms.size) - 1)
-            masks = self.cells.masks[axis, cells]
-            best = column.best(column.paid[only], atoms)[0, masks[top]]
-            if column.histories.mixed[best]:
-                return first, first
-            numbers = column.histories.numbers
-            mine = sum(1 << atom for atom in np.flatnonzero(numbers == numbers[best]).tolist())
-            others = atoms & ~mine
-            apart = cells[same & (column.met(others)[masks] > 0)]
-            if len(apart) and second < first:
-                rest = self.payments(apart, {**within, axis: others}, components=only)
-                second = max(second, int(rest.max()))
-        return first, second
-
-    def merge_atoms(self, most: int) -> bool:
-        """Merge atoms that no cell tells apart, in long columns; return if some were raised."""
-        raised = False
-        for column in self.columns.values():
-            if column.atoms.size > min(most, _MANY):
-                raised |= column.merge_atoms(most)
-        return raised
+        atoms = [(atom, signature) for atom, signature in pieces if not atom.empty]
+    return list(dict.fromkeys(atoms))
 
 
-def _amounts(data: Any) -> Amounts:
-    return np.array([[int(amount, 16) for amount in row] for row in data], dtype=object)
+def _is_first(groups: Sequence[Sequence[int]], old: Rows, new: Rows) -> bool:
+    """Return whether a change is the first of those that differ in the names of atoms alone.
+
+    The old rows take the first atoms of a group, and the new ones the first that are left; a
+    single old row shares its first atoms.
+    """
+    for at, alike in enumerate(groups):
+        left, entered = (reduce(operator.or_, (c[at] for c, _ in rows), 0) for rows in (old, new))
+        for group in alike:
+            mine = left & group
+            apart, shared = entered & group & ~mine, entered & mine
+            if not (_is_prefix(mine, group) and _is_prefix(apart, group & ~mine)):
+                return False
+            if len(old) == 1 and old[0][1] == 1 and not _is_prefix(shared, mine):
+                return False
+    return True
 
 
-_READ: Final[Mapping[str, Any]] = {
-    "Amounts": _amounts,
-    "AtomRefinement": AtomRefinement.read,
-    "CellTable": CellTable.read,
-    "ChargeHistories": ChargeHistories.read,
-    "Columns": lambda data: {name: ColumnAmounts.read(column) for name, column in data},
-    "Index": lambda data: np.array(data, dtype=np.intp),
-    "Masks": lambda data: [int(mask, 16) for mask in data],
-    "SplitTree": SplitTree.read,
-    "Truth": lambda data: np.array(data, dtype=bool),
-    "bool": bool,
-    "int": int,
-}
-"""How a field is read, by its type."""
+def _is_prefix(some: int, every: int) -> bool:
+    """Return whether some atoms come before all others."""
+    rest = every & ~some
+    return not some or not rest or (rest & -rest) > some

@@ -16,7 +16,6 @@ import dataclasses
 import functools
 import importlib
 import itertools
-import math
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -44,8 +43,8 @@ _VERSION: Final = 1
 _DEEPEST: Final = 100
 
 _HOMES: Final = {
-    "accounting.nodes": "Leaf Sequential Choice Repeat",
-    "accounting.parts_and_samples": "Parallel Part Where Group Sampled Shuffled Post",
+    "accounting.nodes": "Leaf Sequential Choice Repeat Post",
+    "accounting.parts_and_samples": "Parallel Where Group Sampled Shuffled",
     "loss": "Pure Approximate ZeroConcentrated GaussianDP RenyiDP Profile Composition RenyiCurve "
     "Shuffle",
     "loss.amplification": "RoutedShape SampledGroupShape FixedSizeShape ReplacedShape",
@@ -171,7 +170,7 @@ def _fields(of: type) -> tuple[tuple[str, str, Any, Any], ...]:
             each.default if loss and type(each.default) is bool else dataclasses.MISSING,
         )
         for each in dataclasses.fields(of)
-        if not each.name.startswith("_") and (of.__name__, each.name) != ("Part", "label")
+        if not each.name.startswith("_")
     )
 
 
@@ -282,15 +281,10 @@ def _made(of: Any, name: str, given: dict[str, Any]) -> Any:
             children = given.pop("children")
             return of(*children, **given)
         case "Parallel":
-            parts = {part.values: part.child for part in given["parts"]}
+            parts = dict(given["parts"])
             if len(parts) != len(given["parts"]):
                 raise undecodable("two parts hold the same values")
             return of(**{**given, "parts": parts})
-        case "Part":
-            return of(label=str(given["values"]), **given)
-        case "Group":
-            distance = math.inf if given["distance"] is None else given["distance"]
-            return of(given["child"], distance=distance)
         case _:
             return of(**given)
 

@@ -4,19 +4,15 @@ Trust: kernel.
 
 Each function returns numbers that are true of every release with that loss, together with a delta:
 outside an event whose probability is at most delta and does not depend on the data, the numbers
-hold. None means that no such numbers are known.  The ways go in one direction (key
-``filter-admission``):
+hold.  None means that no such numbers are known.  A delta is never dropped: it is charged beside
+the numbers.
 
-    epsilon       from a pure bound; from (epsilon, delta); from any profile at a named delta
+    epsilon       from a pure bound; from (epsilon, delta), outside an event (key
+                  ``randomized-response``); from any profile at a named delta
     rho           from a concentrated loss, a pure one (key ``pure-to-concentrated``), and through
                   (epsilon, delta); a product of pairs by its own divergences, perhaps outside an
-                  event (key ``approximately-concentrated``)
-Where a delta is named, samples have a rho outside an event of that probability (key
-``truncated-concentration``).
-
-Theorem.  An (epsilon, delta)-private release is a function of a coin, which falls with probability
-delta whatever the data, and of randomized response (key ``randomized-response``); so outside that
-event it is epsilon-private.  A delta is never dropped: it is charged beside the numbers.
+                  event (key ``approximately-concentrated``); a sample outside an event of a named
+                  probability (key ``truncated-concentration``)
 
 Theorem (key ``filter-admission``; Kairouz, Oh and Viswanath 2015, theorem 3.4, for the event).  A
 release is charged numbers that hold outside an event whose probability does not depend on the data;
@@ -24,47 +20,27 @@ an (eps, delta)-private one is eps-private outside such an event.
 
 Definition.  A filter accepts requests one by one.  Each request, its loss, and whether another one
 is made may depend on all answers so far; the rule is that on every path of answers the sums of
-what the requests cost stay within limits that were fixed in advance.  Fix two neighbors, and let P
-and Q be the distributions of everything that is answered.
-
+what the requests cost stay within limits that were fixed in advance.
 Theorem (key ``filter-basic``; Rogers, Roth, Ullman and Vadhan 2016, Privacy Odometers and
 Filters).  If epsilons sum to at most E and deltas to at most D on every path, all answers together
 are (E, D)-private.
-    Proof, by induction from the last request.  After a first answer y the rest obeys
-    P_y(S) <= min(1, e**(E - e_1) Q_y(S)) + D - d_1.  Average over y, and apply the (e_1, d_1)
-    bound of the first request to the function min(1, .) of y, which has values in [0, 1].
 Theorem (key ``filter-concentrated``; Whitehouse, Ramdas, Rogers and Wu 2023).  If rhos sum to at
 most R on every path, all answers together are R-concentrated.
-    Proof (Feldman and Zrnic 2021, at every order a).  With l_t the loss of answer t and r_t a bound
-    on its divergence, exp((a-1)(l_1 + ... + l_t - r_1 - ... - r_t)) is a supermartingale under P,
-    so E_P exp((a-1) l) <= exp((a-1) a R) if the r_t are a times the rhos.
 Theorem (key ``filter-approximate``).  Let each request obey its numbers outside an event whose
 probability d_t is known and does not depend on the data, and let the d_t sum to at most D on every
 path. Then the profile of all answers is at most (1 - D) h + D, with h the profile that the numbers
 imply.
-    Proof.  Reveal everything when an event happens.  Until then the answers obey the numbers, and
-    none happens with a probability of at least 1 - D on every path.  At the end reveal everything
-    once more with a probability that makes it 1 - D on every path: then the distribution of the
-    answers without an event is (1 - D) times one that obeys the numbers, under both neighbors.
 
-Two routes to one promise.  A few large questions are cheap in epsilon, many small ones in rho, and
-which it will be is not known in advance.  So both are counted, and a question must fit one of them.
-Gaussian noise has no epsilon without a delta, and counts in epsilon at a point: rho-concentrated
-releases are (e, c)-private for each c > 0.
+A few large questions are cheap in epsilon, many small ones in rho, and which it will be is not
+known in advance.  So both are counted, and a question must fit one of the two routes.
 Theorem (key ``filter-joint``).  Let E, C, R and D' be fixed in advance, such that R-concentrated
 releases are (E, D')-private, and let request t be (e_t, c_t)-private and rho_t-concentrated.  If on
 every path of answers the e_t sum to at most E and the c_t to at most C, or the rho_t to at most R,
 all answers together are (E, C + D')-private.
-    Proof: docs/proofs/composition.md.
 A whole delta for each of the two routes would be wrong: an answer may decide which route is taken,
-and then both fail, each on paths of its own.
-Events of known probability are added as ever (key ``filter-approximate``); outside them a request
-has to obey all of its numbers.  What holds is the one point (E, D): not the whole curve of R, and
-parts of such a budget that are spent apart may break it, one in epsilon and another in rho.
-
-Which loss fits is decided by the limits alone: what has been spent so far is not a guarantee, and
-the composition of what was really asked must not be compared with a target, since the choice of
-what to ask next may depend on where that composition stands.
+and then both fail, each on paths of its own.  What holds is the one point (E, D), not the whole
+curve of R; parts of such a budget that are spent apart may break it.
+Proofs: docs/proofs/composition.md, section 10.
 """
 
 from __future__ import annotations

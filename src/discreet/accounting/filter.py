@@ -30,9 +30,11 @@ taken back.  Interactive mechanisms are charged as a whole, and run one after an
 
 from __future__ import annotations
 
+import functools
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, NoReturn, final
 
@@ -43,13 +45,7 @@ from discreet.accounting.amounts import (
     format_up,
     undecodable,
 )
-from discreet.accounting.balances import (
-    CellBalances,
-    ChargedBox,
-    OneRecordBalances,
-    PriceBasis,
-    TwoRecordBalances,
-)
+from discreet.accounting.balances import Balances, ChargedBox, PriceBasis
 from discreet.accounting.box import Box, Contribution, checked_box
 from discreet.accounting.budget import Budget, checked_raise
 from discreet.accounting.currencies import Amounts, format_amounts
@@ -75,7 +71,7 @@ class Left(Shown):
     >>> from discreet.loss import GaussianDP
     >>> from discreet.units import person
     >>> spending = PrivacyFilter(Budget(rho=1), unit=person("patient"))
-    >>> left = kept.left()
+    >>> left = spending.left()
     >>> left.loss, left.how_many(GaussianDP(mu="0.1"))
     (ZeroConcentrated(rho=Fraction(1, 1)), 200)
     """
@@ -104,14 +100,7 @@ class Left(Shown):
         At most a billion.
         """
         fits = self.fitting(what, delta)
-        low, high = 0, 1
-        while high <= _MOST and fits(high):
-            low, high = high, 2 * high
-        high = min(high, _MOST + 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        return low
+        return bisect_left(range(_MOST), True, key=lambda count: not fits(count + 1))
 
     def after(self, what: Priceable, *, delta: object = None) -> Left:
         """Return what a request would leave, and charge nothing.
@@ -142,18 +131,11 @@ class Left(Shown):
         Fraction(3, 4)
         """
         pairs = list(zip(self.amounts, self.budget.limit, strict=True))
-        parts = (
-            min(
-                (
-                    Fraction(max(have, 0), limit)
-                    for have, limit in map(pairs.__getitem__, route)
-                    if limit
-                ),
-                default=Fraction(0),
-            )
-            for route in self.budget.currency.routes
-        )
-        return min(min(parts) if self.every_route else max(parts), Fraction(1))
+        shares = []
+        for route in self.budget.currency.routes:
+            counted = [pairs[at] for at in route if pairs[at][1]]
+            shares.append(min((Fraction(*pair) for pair in counted), default=Fraction(0)))
+        return min(min(shares) if self.every_route else max(shares), Fraction(1))
 
     @property
     def details(self) -> str:
@@ -225,13 +207,13 @@ class PrivacyFilter:
     >>> from discreet.units import row
     >>> spending = PrivacyFilter(Budget(epsilon=1), unit=row())
     >>> for state in ("CA", "NY", "TX"):
-    ...     charge = kept.charge(Pure(epsilon="0.6"), scope=Box({"state": equals(state)}))
-    >>> print(kept.left())
+    ...     charge = spending.charge(Pure(epsilon="0.6"), scope=Box({"state": equals(state)}))
+    >>> print(spending.left())
     epsilon 0.4 of 1, kept in basic, for one row under add_remove
-    >>> kept.charge(Pure(epsilon="0.5"))
+    >>> spending.charge(Pure(epsilon="0.5"))
     Traceback (most recent call last):
     discreet.errors.OverBudget
-    >>> kept.left(Box({"state": equals("WA")})).how_many(Pure(epsilon="0.1"))
+    >>> spending.left(Box({"state": equals("WA")})).how_many(Pure(epsilon="0.1"))
     10
     """
 
@@ -255,14 +237,13 @@ class PrivacyFilter:
         """
         if not isinstance(budget, Budget) or isinstance(constant, str):
             raise WrongKind(
-                what="a filter is opened without a budget, or with a text for constant columns.",
-                why="the budget says what may be lost, and each constant column is named.",
-                do="give Budget(...), and constant=['birth_year'] say.",
+                "a filter is opened without a budget, or with a text for constant columns; give "
+                "Budget(...), and constant=['birth_year'] say."
             )
         self._pricer = RequestPricer(unit=unit, constant=tuple(constant), contribution=contribution)
         self._budget = budget
         self._priced_for = PriceBasis(budget.currency, self._pricer.unit)
-        self._owed: CellBalances = self._kind.nothing(budget)
+        self._owed = Balances(budget, replaces=self.unit.relation.replaces)
         self._charges = 0
         self._replaced = False
         self._guard = threading.RLock()
@@ -314,8 +295,8 @@ class PrivacyFilter:
         >>> from discreet.loss import Pure
         >>> from discreet.units import row
         >>> spending = PrivacyFilter(Budget(epsilon=1), unit=row())
-        >>> pieces = kept.pieces(Pure(epsilon="0.6"))
-        >>> kept.fits(pieces), kept.add(pieces).number, kept.fits(pieces)
+        >>> pieces = spending.pieces(Pure(epsilon="0.6"))
+        >>> spending.fits(pieces), spending.add(pieces).number, spending.fits(pieces)
         (True, 1, False)
         """
         return self._pricer.pieces(what, self._budget.currency, scope=scope, delta=delta)
@@ -354,13 +335,13 @@ class PrivacyFilter:
 
         >>> from discreet.units import row
         >>> spending = PrivacyFilter(Budget(epsilon=1), unit=row())
-        >>> kept.exhaust()
-        >>> kept.left().amounts
+        >>> spending.exhaust()
+        >>> spending.left().amounts
         (0, 0)
         """
         with self._guard:
             self._check_open()
-            self._owed = self._kind.everything(self._budget)
+            self._owed.exhaust()
             self._charges += 1
 
     def refusal(self, pieces: Sequence[ChargedBox]) -> OverBudget:
@@ -396,11 +377,12 @@ class PrivacyFilter:
             owed = self._owed.copy()
         return self._left(owed, scope)
 
-    def _left(self, owed: CellBalances, scope: Box | None) -> Left:
+    def _left(self, owed: Balances, scope: Box | None) -> Left:
         def pieces(what: Priceable, delta: object) -> tuple[ChargedBox, ...]:
             return self.pieces(what, scope=scope, delta=delta)
 
-        spent = owed.worst(self._region(scope))
+        box = Box.everything() if scope is None else checked_box(scope, name="scope")
+        spent = owed.worst(box.for_unit(self.unit, self._pricer.constant).region)
         amounts = (limit - paid for limit, paid in zip(self._budget.limit, spent, strict=True))
         return Left(
             budget=self._budget,
@@ -408,7 +390,7 @@ class PrivacyFilter:
             amounts=tuple(max(amount, 0) for amount in amounts),
             spent=spent,
             every_route=owed.every_route,
-            fitting=lambda what, delta: _fitting(owed, pieces(what, delta)),
+            fitting=lambda what, delta: functools.partial(owed.fits, pieces(what, delta)),
             charging=lambda what, delta: self._left(owed.charged(pieces(what, delta)), scope),
         )
 
@@ -422,8 +404,8 @@ class PrivacyFilter:
         >>> from discreet.loss import Pure
         >>> from discreet.units import row
         >>> spending = PrivacyFilter(Budget(epsilon=1), unit=row())
-        >>> charge = kept.charge(Pure(epsilon="0.9"))
-        >>> print(kept.with_budget(Budget(epsilon=2)).left())
+        >>> charge = spending.charge(Pure(epsilon="0.9"))
+        >>> print(spending.with_budget(Budget(epsilon=2)).left())
         epsilon 1.1 of 2, kept in basic, for one row under add_remove
         """
         pricer = self._pricer
@@ -435,8 +417,8 @@ class PrivacyFilter:
         )
         with self._guard:
             self._check_open()
-            owed = self._owed.copy()
-            twin._owed, twin._charges = replace(owed, budget=twin.budget), self._charges
+            twin._owed, twin._charges = self._owed.copy(), self._charges
+            twin._owed.budget = twin.budget
             self._replaced = True
         return twin
 
@@ -453,7 +435,7 @@ class PrivacyFilter:
         with self._guard:
             return {
                 "version": _VERSION,
-                "priced_for": self._priced_for.written(),
+                "priced_for": self._terms(),
                 "charges": self._charges,
                 "everywhere": encode_amounts(self._owed.everywhere),
                 "paid": self._owed.paid.written(),
@@ -474,8 +456,8 @@ class PrivacyFilter:
 
         >>> from discreet.units import row
         >>> spending = PrivacyFilter(Budget(rho=1), unit=row())
-        >>> (PrivacyFilter.read(kept.written(), budget=kept.budget, unit=row()).written()
-        ...  == kept.written())
+        >>> (PrivacyFilter.read(spending.written(), budget=Budget(rho=1), unit=row()).written()
+        ...  == spending.written())
         True
         """
         kept = cls(budget, unit=unit, constant=constant, contribution=contribution)
@@ -486,7 +468,7 @@ class PrivacyFilter:
             raise undecodable("a filter does not hold its version, terms, charges and what is owed")
         if type(data["version"]) is not int or data["version"] != _VERSION:
             raise undecodable(f"the version of a filter is not {_VERSION}")
-        if data["priced_for"] != kept._priced_for.written():
+        if data["priced_for"] != kept._terms():
             raise undecodable(
                 "a filter was kept in another currency, or for another unit or relation"
             )
@@ -494,13 +476,19 @@ class PrivacyFilter:
         paid = LossMap.read(data["paid"])
         if paid.width != kept._owed.paid.width:
             raise undecodable("a filter does not keep as many sums as its relation needs")
-        kept._owed = kept._kind(budget, everywhere, paid, every_route)
+        kept._owed.everywhere, kept._owed.paid = everywhere, paid
+        kept._owed.every_route = every_route
         kept._charges = whole(data["charges"], name="a stored count", low=0)
         return kept
 
-    @property
-    def _kind(self) -> type[OneRecordBalances | TwoRecordBalances]:
-        return TwoRecordBalances if self.unit.relation.replaces else OneRecordBalances
+    def _terms(self) -> dict[str, object]:
+        currency, unit = self._budget.currency, self.unit
+        return {
+            "currency": list(currency.components),
+            "kept_in": currency.name,
+            "unit": [unit.name, *unit.columns],
+            "relation": unit.relation.value,
+        }
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse to be copied or stored; what is owed can be written."""
@@ -519,29 +507,18 @@ class PrivacyFilter:
                 do="charge the filter that with_budget returned.",
             )
 
-    def _region(self, scope: Box | None) -> Box:
-        box = Box.everything() if scope is None else checked_box(scope, name="scope")
-        return box.for_unit(self.unit, self._pricer.constant).region
-
     def _check(self, pieces: Sequence[ChargedBox]) -> None:
         self._check_width(pieces)
         if not all(piece.priced_for == self._priced_for for piece in pieces):
             raise WrongKind(
-                what="what is to be charged was not priced in the filter's currency, or not for "
-                "its unit and relation.",
-                why="each amount counts against the limit in its place, for those it is about.",
-                do="charge what PrivacyFilter.pieces returns.",
+                "what is to be charged was not priced in the filter's currency, or not for its "
+                "unit and relation; charge what PrivacyFilter.pieces returns."
             )
 
     def _check_width(self, pieces: Sequence[ChargedBox]) -> None:
         width = len(self._budget.limit)
         if not all(type(piece) is ChargedBox and len(piece.added) == width for piece in pieces):
             raise WrongKind(
-                what="what is to be charged does not have an amount for each limit.",
-                why="each amount counts against the limit in its place.",
-                do="charge what PrivacyFilter.pieces returns.",
+                "what is to be charged does not have an amount for each limit; charge what "
+                "PrivacyFilter.pieces returns."
             )
-
-
-def _fitting(owed: CellBalances, pieces: Sequence[ChargedBox]) -> Callable[[int], bool]:
-    return lambda times: owed.fits(pieces, times)

@@ -33,19 +33,12 @@ from fractions import Fraction
 from math import comb
 from typing import Final, final
 
-from discreet.accounting.atoms import ColumnAtoms
-from discreet.accounting.box import Contribution, RowChange
+from discreet.accounting.box import Contribution
+from discreet.accounting.cells import Cell, Domain, Rows, bits
 from discreet.accounting.leaf_price import UNPROTECTED
-from discreet.accounting.nodes import Choice, Leaf, Node, Repeat, Sequential
-from discreet.accounting.parts_and_samples import (
-    Group,
-    Parallel,
-    Part,
-    Post,
-    Sampled,
-    Shuffled,
-    Where,
-)
+from discreet.accounting.nodes import Choice, Leaf, Node, Post, Repeat, Sequential
+from discreet.accounting.parts_and_samples import Group, Parallel, Sampled, Shuffled, Where
+from discreet.accounting.values import Values
 from discreet.loss import PrivacyLoss
 from discreet.loss.amplification import poisson_replaced, routed, sampled_group
 from discreet.loss.composition import Composition
@@ -56,12 +49,6 @@ from discreet.loss.pair import Pair
 from discreet.loss.poisson_sampling import Direction, SampledPair
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.units import PrivacyUnit, Relation
-
-Cell = tuple[int, ...]
-"""For each column the atoms in which a record lies, as bits; 0 where the column does not matter."""
-
-Rows = tuple[tuple[Cell, int], ...]
-"""Rows by cell, in order."""
 
 _NOBODY: Final[Rows] = ()
 _LONGEST: Final = 8  # steps from row to row; a longer chain of curves promises little
@@ -149,6 +136,10 @@ def count_of(rows: Rows) -> int:
     return sum(count for _, count in rows)
 
 
+Moved = tuple[int, int]
+"""How many rows leave the table, and how many enter it."""
+
+
 @final
 class TreeFold:
     """Prices of the nodes of one tree for one unit; each is worked out once for what it sees."""
@@ -156,38 +147,33 @@ class TreeFold:
     def __init__(
         self,
         tree: Node,
-        columns: ColumnAtoms,
+        domain: Domain,
         *,
         unit: PrivacyUnit,
         contribution: Contribution,
         alone: Callable[[Node, Relation, int], PrivacyLoss],
     ) -> None:
-        """Take a tree, the atoms of its columns, for whom, and how to account for a node alone."""
-        self._columns, self._places = columns, {c: at for at, c in enumerate(columns.names())}
+        """Take a tree, its domain, for whom, and how to account for a node alone."""
+        self._domain, self._places = domain, {name: at for at, name in enumerate(domain.names())}
         self._unit, self._contribution, self._alone = unit, contribution, alone
         self._numbers: dict[int, int] = {}
         self._used: dict[int, tuple[bool, ...]] = {}
-        self._parts: dict[int, dict[int, list[Part]]] = {}
-        self._known: dict[tuple[int, Rows, Rows, int | None, bool, RowChange], Prices] = {}
-        self._whole = RowChange(0, 0)
+        self._parts: dict[int, dict[int, list[int]]] = {}
+        self._known: dict[tuple[int, Rows, Rows, int | None, bool, Moved], Prices] = {}
+        self._whole: Moved = (0, 0)
         self._register(tree, {})
 
     def _register(self, node: Node, seen: dict[Node, int]) -> tuple[bool, ...]:
         """Number nodes, equal ones alike, and note which columns matter below each."""
-        used = [False] * len(self._places)
-        match node:
-            case Parallel(key=key):
-                used[self._places[key]] = True
-            case Where(box=box):
-                for column, _ in box.conditions:
-                    used[self._places[column]] = True
-        for _, child in node.branches():
-            used = [
-                one or other for one, other in zip(used, self._register(child, seen), strict=True)
-            ]
+        columns = {node.key} if isinstance(node, Parallel) else set()
+        if isinstance(node, Where):
+            columns = {column for column, _ in node.box.conditions}
+        below = [self._register(child, seen) for _, child in node.branches()]
+        mine = (name in columns for name in self._places)
+        used = tuple(any(each) for each in zip(mine, *below, strict=True))
         self._numbers[id(node)] = seen.setdefault(node, len(seen))
-        self._used[id(node)] = tuple(used)
-        return tuple(used)
+        self._used[id(node)] = used
+        return used
 
     def number(self, node: Node) -> int:
         """Return what equal nodes share."""
@@ -197,7 +183,7 @@ class TreeFold:
         """Return the columns on which a price of a node depends."""
         return [name for name, at in self._places.items() if self._used[id(node)][at]]
 
-    def price(self, node: Node, old: Rows, new: Rows, whole: RowChange) -> Prices:
+    def price(self, node: Node, old: Rows, new: Rows, whole: Moved) -> Prices:
         """Return what a node loses if these rows leave, and those enter."""
         self._whole = whole
         return self._fold(node, old, new, 0, partial=False)
@@ -222,7 +208,7 @@ class TreeFold:
 
         match node:
             case Leaf():
-                return (self._leaf(node, RowChange(count_of(old), count_of(new)), spread),)
+                return (self._leaf(node, (count_of(old), count_of(new)), spread),)
             case Sequential(children=children):
                 return product(map(inner, children))
             case Repeat(child=child, count=count):
@@ -238,8 +224,7 @@ class TreeFold:
                 if box.empty:
                     return _FREE
                 for column, values in box.conditions:
-                    mask, at = self._columns.mask(column, values), self._places[column]
-                    old, new = _meeting(old, at, mask), _meeting(new, at, mask)
+                    old, new = (self._meeting(rows, column, values) for rows in (old, new))
                 return self._fold(child, old, new, spread, partial=True)
             case Parallel(routed=True):
                 return (self._routed(node, old, new, spread),)
@@ -257,37 +242,21 @@ class TreeFold:
             case Sampled():
                 return self._sampled(node, old, new, _apart(node.child, spread))
             case Shuffled():
-                return (self._shuffled(node, RowChange(count_of(old), count_of(new)), spread),)
+                return (self._shuffled(node, (count_of(old), count_of(new)), spread),)
             case _:
                 raise TypeError(type(node))  # pragma: no cover  (every kind of node is listed)
 
-    def _sees(self, node: Node, rows: Rows) -> bool:
-        """Return whether some leaf looks at one of the rows."""
-        match node:
-            case Leaf():
-                return bool(rows)
-            case Group(distance=0):
-                return False
-            case Where(box=box, child=child):
-                for column, values in box.conditions:
-                    rows = _meeting(rows, self._places[column], self._columns.mask(column, values))
-                return bool(rows) and not box.empty and self._sees(child, rows)
-            case Parallel(key=key, routed=False):
-                at = self._places[key]
-                return any(
-                    self._sees(part.child, _meeting(rows, at, self._columns.mask(key, part.values)))
-                    for part in node.parts
-                )
-            case _:
-                return any(self._sees(child, rows) for _, child in node.branches())
+    def _meeting(self, rows: Rows, column: str, values: Values) -> Rows:
+        at, mask = self._places[column], self._domain.mask(column, values)
+        return tuple((cell, count) for cell, count in rows if cell[at] & mask)
 
     # Leaves
 
-    def _leaf(self, leaf: Leaf, seen: RowChange, spread: int | None) -> Price:
+    def _leaf(self, leaf: Leaf, seen: Moved, spread: int | None) -> Price:
         old, new, exactly = self._units(leaf, seen)
         if spread and leaf.unit is not None:  # the rows may be anybody's
-            old = new = seen.removed + seen.inserted
-        several = max(self._whole.removed, self._whole.inserted) > 1
+            old = new = sum(seen)
+        several = max(self._whole) > 1
         certain = exactly and spread == 0 and not (leaf.common_domain and several)
         if spread is None:
             loss: PrivacyLoss = UNPROTECTED if old or new else leaf.price(0, 0)
@@ -298,14 +267,14 @@ class TreeFold:
             loss = leaf.price_up_to(old * times, new * times, wanted=self._unit.relation)
         return directed(loss, old, new, attained=certain)
 
-    def _units(self, leaf: Leaf, seen: RowChange) -> tuple[int, int, bool]:
+    def _units(self, leaf: Leaf, seen: Moved) -> tuple[int, int, bool]:
         """Return how many of a leaf's units go and come at most, and whether exactly as many do."""
-        old, new = seen.removed, seen.inserted
+        old, new = seen
         if not (old or new):
             return 0, 0, True
         mine, theirs = set(self._unit.columns), set(leaf.unit.columns) if leaf.unit else set()
         if leaf.common_domain and theirs in (set(), mine):  # the certificate is about the table
-            old, new = self._whole.removed, self._whole.inserted
+            old, new = self._whole
         if not theirs:
             return old, new, True
         if mine == theirs:
@@ -323,25 +292,17 @@ class TreeFold:
     def _parallel(
         self, node: Parallel, old: Rows, new: Rows, spread: int | None
     ) -> Iterator[Prices]:
+        parts = self._parts.setdefault(id(node), {})
+        if not parts:  # which parts lie in which atom, so that others are not looked at
+            for place, (values, _) in enumerate(node.parts):
+                for atom in bits(self._domain.mask(node.key, values)):
+                    parts.setdefault(atom, []).append(place)
         at = self._places[node.key]
-        parts = self._parts.get(id(node))
-        if parts is None:  # which parts lie in which atom, so that others are not looked at
-            parts = self._parts[id(node)] = {}
-            for part in node.parts:
-                mask = self._columns.mask(node.key, part.values)
-                for atom in bits(mask):
-                    parts.setdefault(atom, []).append(part)
-        touched = dict.fromkeys(
-            part
-            for cell, _ in (*old, *new)
-            for atom in bits(cell[at])
-            for part in map(id, parts.get(atom, ()))
-        )
-        for part in node.parts if len(touched) else ():
-            if id(part) in touched:
-                mask = self._columns.mask(node.key, part.values)
-                mine, theirs = _meeting(old, at, mask), _meeting(new, at, mask)
-                yield self._fold(part.child, mine, theirs, spread, partial=True)
+        atoms = {atom for cell, _ in (*old, *new) for atom in bits(cell[at])}
+        for place in sorted({place for atom in atoms for place in parts.get(atom, ())}):
+            values, child = node.parts[place]
+            mine, theirs = (self._meeting(rows, node.key, values) for rows in (old, new))
+            yield self._fold(child, mine, theirs, spread, partial=True)
 
     def _routed(self, node: Parallel, old: Rows, new: Rows, spread: int | None) -> Price:
         """Send each row to any part, in view of answers; rows change one after another."""
@@ -349,18 +310,13 @@ class TreeFold:
         for rows, leaves in ((old, True), (new, False)):
             for cell, count in rows:
                 one: Rows = ((cell, 1),)
+                change = (one, _NOBODY) if leaves else (_NOBODY, one)
                 ways = [
-                    self._fold(
-                        part.child,
-                        one if leaves else _NOBODY,
-                        _NOBODY if leaves else one,
-                        _apart(part.child, spread),
-                        partial=True,
-                    )
-                    for part in node.parts
+                    above(self._fold(child, *change, _apart(child, spread), partial=True))
+                    for _, child in node.parts
                 ]
-                if any(self._sees(part.child, one) for part in node.parts):
-                    step = routed([above(way).composition() for way in ways])
+                if not all(way.free for way in ways):
+                    step = routed([way.composition() for way in ways])
                     steps += [step] * min(count, _LONGEST + 1)
         return Price.of(chain(steps), attained=False) if steps else Price()
 
@@ -387,14 +343,14 @@ class TreeFold:
         assert node.rate is not None  # noqa: S101  (for the type checker)
         rate = node.rate if amplified else Fraction(1)
         draw = _Draw(rate, whole_unit)
-        leave, enter = self._sees(node.child, old), self._sees(node.child, new)
+        leave, enter = inside(old, _NOBODY) != _FREE, inside(_NOBODY, new) != _FREE
         if not (leave or enter):
             return _FREE
         if not enter:
             return _halves(lambda rows: inside(rows, _NOBODY), old, draw, "old")
         if not leave:
             return _halves(lambda rows: inside(_NOBODY, rows), new, draw, "new")
-        if amplified and max(self._whole.removed, self._whole.inserted) == 1:
+        if amplified and max(self._whole) == 1:
             if rate == 1:
                 return inside(old, new)
             three = [above(inside(*each)) for each in ((old, _NOBODY), (_NOBODY, new), (old, new))]
@@ -416,7 +372,10 @@ class TreeFold:
         leave, enter = count_of(old), count_of(new)
         if not (leave == enter or emptied) or spread != 0:
             return directed(UNPROTECTED, 1, 1, attained=False)
-        if not (self._sees(node.child, old) or self._sees(node.child, new)):
+        if all(
+            self._fold(node.child, *change, spread, partial=True) == _FREE
+            for change in ((old, _NOBODY), (_NOBODY, new))
+        ):
             return Price()
         assert node.size is not None  # noqa: S101  (for the type checker)
         assert node.population is not None  # noqa: S101  (for the type checker)
@@ -425,7 +384,7 @@ class TreeFold:
         steps = max(leave, enter)
         return directed(loss.group(steps) if steps > 1 else loss, 1, 1, attained=False)
 
-    def _shuffled(self, node: Shuffled, seen: RowChange, spread: int | None) -> Price:
+    def _shuffled(self, node: Shuffled, seen: Moved, spread: int | None) -> Price:
         """Shuffle reports: known where as many are replaced as there are, by as many others."""
         old, new, exactly = self._units(node.child, seen)
         if not exactly or old != new or spread != 0:
@@ -454,14 +413,6 @@ def chain(steps: Sequence[Composition]) -> Composition:
     return functools.reduce(chained, steps) if steps else Composition()
 
 
-def bits(mask: int) -> Iterator[int]:
-    """Yield the atoms of a mask."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
-
-
 def _projected(rows: Rows, used: tuple[bool, ...]) -> Rows:
     """Forget the columns that do not matter."""
     if not rows or all(used):
@@ -471,10 +422,6 @@ def _projected(rows: Rows, used: tuple[bool, ...]) -> Rows:
         seen = tuple(atoms if use else 0 for atoms, use in zip(cell, used, strict=True))
         counts[seen] = counts.get(seen, 0) + count
     return tuple(sorted(counts.items()))
-
-
-def _meeting(rows: Rows, at: int, mask: int) -> Rows:
-    return tuple((cell, count) for cell, count in rows if cell[at] & mask)
 
 
 def repeated(prices: Prices, count: int) -> Prices:

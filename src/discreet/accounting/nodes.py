@@ -2,14 +2,13 @@
 
 Trust: kernel.
 
-Everything is read and refused here, before anything is priced.
-
 Definition.  A tree says which releases are made of one table, before any of them is made.  Its
 leaves are releases; an inner node says how those below it belong together:
     ``a + b``  ``Sequential``: all of them, each perhaps chosen in view of earlier answers;
     ``3 * a``  ``Repeat``: the same release several times, with fresh noise each time;
     ``a | b``  ``Choice``: one of them.  A static choice is made before any answer was seen; an
     adaptive one may depend on answers, also on those of releases beside it in the tree.
+Everything is read and refused when a node is made, before anything is priced.
 Theorem (key ``dominating-pair``).  A sequence loses no more than the product of what its members
 lose, also if which member comes next depends on the answers before it.
 Theorem (key ``adaptive-choice``).  A static choice loses what its costliest alternative does, after
@@ -23,8 +22,6 @@ table and the same table with r rows removed and i others inserted.
 Assumes, for ``local``: the source is run on each row by itself, and the rows are as many in all
 tables; for ``replace_null``: rows keep their places.
 
-Certificates for tables of public size have no place where sizes are secret.
-
 Theorem (key ``bounded-parallel``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
 Let a source be epsilon-DP under ``replace`` on the tables of its own part.  When a record of one
 part is replaced by a record of another, the part changes its size, and such tables are infinitely
@@ -37,11 +34,12 @@ loss is the largest sum over two different parts.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Final, final
+from typing import Final, final
 
 from discreet.accounting.leaf_price import (
     FREE,
@@ -52,7 +50,7 @@ from discreet.accounting.leaf_price import (
 )
 from discreet.doors import Explainable
 from discreet.errors import NotComposable, OutOfRange, WrongKind
-from discreet.exact import ExactNumber, whole
+from discreet.exact import ExactNumber, freeze, instance, whole
 from discreet.loss import PrivacyLoss, Pure
 from discreet.loss.parameters import checked_count
 from discreet.mechanisms import Gaussian, Laplace, Mechanism
@@ -60,12 +58,92 @@ from discreet.mechanisms.mechanism import factor
 from discreet.notebook import Shown, short_repr
 from discreet.units import PrivacyUnit, Relation
 
-if TYPE_CHECKING:  # loaded when first used, because most questions need few of these
-    from discreet.accounting.box import Box
-
-
 _LONGEST: Final = 200
 _MOST_COORDINATES: Final = 10**12
+
+
+class Node(Explainable, Shown, ABC):
+    """A release, or several that belong together; frozen, and made of public values alone."""
+
+    __slots__ = ("_hashed",)
+
+    _hashed: int
+    """The hash, once it was worked out; no part of the value, and not copied with it."""
+
+    child: Node
+    """What is below a node with one branch."""
+
+    @abstractmethod
+    def title(self) -> str:
+        """Say on one line what the node is."""
+
+    def branches(self) -> tuple[tuple[str, Node], ...]:
+        """Return the nodes directly below, each with a label, perhaps an empty one."""
+        return (("", self.child),)
+
+    def walk(self) -> Iterator[Node]:
+        """Yield the node and all nodes below it, each before those below it."""
+        waiting: list[Node] = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            if branches := node.branches():
+                waiting.extend([child for _, child in reversed(branches)])
+
+    def __add__(self, other: Node) -> Sequential:
+        """Release both."""
+        both = ((n.children if isinstance(n, Sequential) else (n,)) for n in (self, other))
+        return Sequential(*(child for children in both for child in children))
+
+    def __mul__(self, count: int) -> Repeat:
+        """Release this many times."""
+        return Repeat(self, count)
+
+    __rmul__ = __mul__
+
+    def __or__(self, other: Node) -> Choice:
+        """Release one of the two, chosen before any answer is seen."""
+        both = (
+            (n.children if isinstance(n, Choice) and not n.adaptive else (n,))
+            for n in (self, other)
+        )
+        return Choice(*(child for children in both for child in children))
+
+    def __repr__(self) -> str:
+        """Show how to make it again; what has its default is left out."""
+        given: list[str] = []
+        for each in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            if each.name == "children":
+                given += map(repr, value)
+            elif each.default is dataclasses.MISSING and not each.kw_only:
+                given.append(repr(value))
+            elif value != each.default:
+                given.append(f"{each.name}={_shown(value)}")
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def __str__(self) -> str:
+        """Draw the tree."""
+        return drawn(self)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Relation):
+        return repr(value.value)
+    if isinstance(value, PrivacyUnit):
+        names = f"name={value.name!r}, columns={value.columns!r}"
+        return f"PrivacyUnit({names}, relation={value.relation.value!r})"
+    return repr(value)
+
+
+def checked_node(value: object) -> Node:
+    """Return the value if it is a node, and refuse it otherwise."""
+    if not isinstance(value, Node):
+        raise WrongKind(
+            f"a {type(value).__name__} is not a node of a composition; wrap a mechanism or a "
+            "loss: Leaf(Laplace(scale=2)), Leaf(Pure(epsilon=1))."
+        )
+    return value
 
 
 def checked_name(value: object) -> str:
@@ -76,106 +154,6 @@ def checked_name(value: object) -> str:
             "text, or leave the name out."
         )
     return value
-
-
-def checked_flag(value: object, *, name: str) -> bool:
-    """Return True or False, and nothing that merely looks like one."""
-    if not isinstance(value, bool):
-        raise WrongKind(
-            f"{name} is a {type(value).__name__}, not True or False; give {name}=True or "
-            f"{name}=False."
-        )
-    return value
-
-
-def relation_of(source: object, relation: object, unit: object) -> Relation:
-    """Return the relation that a source is certified for: as given, or as source or unit say."""
-    if not isinstance(source, Mechanism | PrivacyLoss):
-        raise WrongKind(
-            f"a {type(source).__name__} is neither a mechanism nor a privacy loss; give a "
-            "mechanism, such as Laplace(scale=2), or a loss, such as Pure(epsilon=1)."
-        )
-    if unit is not None and not isinstance(unit, PrivacyUnit):
-        raise WrongKind(
-            f"the unit is a {type(unit).__name__}, not a PrivacyUnit; give person(...), "
-            "custom(...) or row(), or leave it out for rows."
-        )
-    sayings = [
-        None if relation is None else Relation.read(relation),
-        getattr(source, "relation", None),
-        None if unit is None else unit.relation,
-    ]
-    said = [saying for saying in sayings if isinstance(saying, Relation)]
-    if len(set(said)) > 1:
-        names = " and ".join(sorted({repr(saying.value) for saying in said}))
-        raise WrongKind(
-            f"the leaf, its source and its unit name different relations: {names}; name one "
-            "relation throughout, the one that the source is certified for."
-        )
-    return said[0] if said else Relation.ADD_REMOVE
-
-
-def distance_added(source: Source, added: object) -> Fraction:
-    """Read how far one step of the relation moves the input."""
-    distance = factor(added, name="added")
-    if distance != 1 and isinstance(source, PrivacyLoss):
-        raise OutOfRange(
-            "added is given for a loss, and is not 1; leave it out, or give the mechanism in "
-            "place of its loss."
-        )
-    if distance != 1 and _counts_steps(source):
-        raise OutOfRange(
-            f"added is given for a {type(source).__name__}, and is not 1; leave "
-            "it out; where one row becomes several, say Group(leaf, distance=...)."
-        )
-    return distance
-
-
-def when_replaced(
-    source: Source, replaced: object, relation: Relation
-) -> Fraction | PrivacyLoss | None:
-    """Read what is known where a row is replaced: a distance, a loss, or nothing."""
-    if replaced is None:
-        return None
-    if relation.replaces:
-        raise WrongKind(
-            f"replaced is given under the relation {relation.value!r}; leave it out, or certify "
-            "the source for 'add_remove'."
-        )
-    if isinstance(replaced, PrivacyLoss):
-        return replaced
-    distance = factor(replaced, name="replaced")
-    if isinstance(source, PrivacyLoss) and distance == 0:
-        return Pure(epsilon=0)
-    if isinstance(source, PrivacyLoss) or _counts_steps(source):
-        raise WrongKind(
-            "replaced is a number, but the source knows no distance of its answers; give the "
-            "loss where one row is replaced, or leave it out."
-        )
-    return distance
-
-
-def common_domain_of(value: object, relation: Relation) -> bool:
-    """Read whether a certificate covers records replaced anywhere."""
-    flag = checked_flag(value, name="common_domain")
-    if flag and relation is not Relation.REPLACE:
-        raise WrongKind(
-            f"common_domain is given under the relation {relation.value!r}; leave it out, or "
-            "certify the source for 'replace' on whole tables."
-        )
-    return flag
-
-
-def coordinates_of(source: Source, coordinates: object) -> int:
-    """Read in how many places inputs may differ."""
-    places = whole(coordinates, name="coordinates", low=1, high=_MOST_COORDINATES)
-    if places > 1 and not isinstance(source, Laplace | Gaussian):
-        raise WrongKind("coordinates are given for a source that has none; leave them out.")
-    return places
-
-
-def _counts_steps(source: Source) -> bool:
-    return isinstance(getattr(source, "relation", None), Relation)
 
 
 def drawn(node: Node, price: Callable[[Node], str] | None = None) -> str:
@@ -210,77 +188,6 @@ def _rows(node: Node, first: str, rest: str, label: str) -> Iterator[tuple[str, 
         yield from _rows(child, rest + turn, rest + pass_by, f"{name}: " if name else "")
 
 
-class Node(Explainable, Shown, ABC):
-    """A release, or several that belong together; frozen, and made of public values alone."""
-
-    __slots__ = ("_hashed",)
-
-    _hashed: int
-    """The hash, once it was worked out; no part of the value, and not copied with it."""
-
-    child: Node
-    """What is below a node with one branch."""
-
-    passes_rows: ClassVar[bool] = False
-    """Whether the node looks at no row itself: what it costs a unit is known from its leaves."""
-
-    def takes_whole(self, columns: Collection[str]) -> bool:  # noqa: ARG002  (leaves and samples ask)
-        """Whether all rows of a unit, named by these columns, count as one here."""
-        return self.passes_rows
-
-    @abstractmethod
-    def title(self) -> str:
-        """Say on one line what the node is."""
-
-    def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return the nodes directly below, each with a label, perhaps an empty one."""
-        return (("", self.child),)
-
-    def regions(
-        self,
-        shared: Callable[[str], bool],  # noqa: ARG002  (few nodes ask)
-    ) -> tuple[tuple[Box, Node], ...] | None:
-        """Return the nodes below, each with the box of units that it is about.
-
-        ``shared`` says whether all rows of a unit have one value in a column.  None where the
-        releases below are not about disjoint boxes of units.
-        """
-        return None
-
-    def overlapping_key(self) -> str | None:
-        """Return the key that can have several values in one record, if there is one."""
-        return None
-
-    def walk(self) -> Iterator[Node]:
-        """Yield the node and all nodes below it, each before those below it."""
-        waiting: list[Node] = [self]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            if branches := node.branches():
-                waiting.extend([child for _, child in reversed(branches)])
-
-    def __add__(self, other: Node) -> Sequential:
-        """Release both."""
-        return Sequential(*_members(self), *_members(other))
-
-    def __mul__(self, count: int) -> Repeat:
-        """Release this many times."""
-        return Repeat(self, count)
-
-    def __rmul__(self, count: int) -> Repeat:
-        """Release this many times."""
-        return Repeat(self, count)
-
-    def __or__(self, other: Node) -> Choice:
-        """Release one of the two, chosen before any answer is seen."""
-        return Choice(*_alternatives(self), *_alternatives(other))
-
-    def __str__(self) -> str:
-        """Draw the tree."""
-        return drawn(self)
-
-
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Sequential(Node):
@@ -296,15 +203,9 @@ class Sequential(Node):
 
     children: tuple[Node, ...]
 
-    passes_rows: ClassVar[bool] = True
-
     def __init__(self, *children: Node) -> None:
         """Take any number of nodes; without any, nothing is released."""
-        object.__setattr__(self, "children", tuple(checked_node(child) for child in children))
-
-    def __repr__(self) -> str:
-        """Show how to make it again."""
-        return f"Sequential({', '.join(repr(child) for child in self.children)})"
+        freeze(self, children=tuple(map(checked_node, children)))
 
     def title(self) -> str:
         """Name the node."""
@@ -316,7 +217,7 @@ class Sequential(Node):
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class Repeat(Node):
     """Release the same a number of times, with fresh noise.
 
@@ -329,16 +230,9 @@ class Repeat(Node):
     child: Node
     count: int
 
-    passes_rows: ClassVar[bool] = True
-
-    def __init__(self, child: Node, count: int) -> None:
-        """Take a node and how often it is released."""
-        object.__setattr__(self, "child", checked_node(child))
-        object.__setattr__(self, "count", checked_count(count, low=0))
-
-    def __repr__(self) -> str:
-        """Show how to make it again."""
-        return f"Repeat({self.child!r}, {self.count})"
+    def __post_init__(self) -> None:
+        """Check the node, and how often it is released."""
+        freeze(self, child=checked_node(self.child), count=checked_count(self.count, low=0))
 
     def title(self) -> str:
         """Say how often."""
@@ -359,9 +253,7 @@ class Choice(Node):
     """
 
     children: tuple[Node, ...]
-    adaptive: bool
-
-    passes_rows: ClassVar[bool] = True
+    adaptive: bool = False
 
     def __init__(self, *children: Node, adaptive: bool = False) -> None:
         """Take at least one alternative."""
@@ -370,13 +262,11 @@ class Choice(Node):
                 "a choice has no alternatives; give at least one node; Sequential() is the "
                 "release of nothing."
             )
-        object.__setattr__(self, "children", tuple(checked_node(child) for child in children))
-        object.__setattr__(self, "adaptive", checked_flag(adaptive, name="adaptive"))
-
-    def __repr__(self) -> str:
-        """Show how to make it again."""
-        shown = ", ".join(repr(child) for child in self.children)
-        return f"Choice({shown}{', adaptive=True' if self.adaptive else ''})"
+        freeze(
+            self,
+            children=tuple(map(checked_node, children)),
+            adaptive=instance(adaptive, bool, name="adaptive"),
+        )
 
     def title(self) -> str:
         """Say who chooses."""
@@ -387,22 +277,31 @@ class Choice(Node):
         return tuple(("", child) for child in self.children)
 
 
-def checked_node(value: object) -> Node:
-    """Return the value if it is a node, and refuse it otherwise."""
-    if not isinstance(value, Node):
-        raise WrongKind(
-            f"a {type(value).__name__} is not a node of a composition; wrap a mechanism or a "
-            "loss: Leaf(Laplace(scale=2)), Leaf(Pure(epsilon=1))."
-        )
-    return value
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Post(Node):
+    """Release a function of the answer; it costs what the answer costs.
 
+    Theorem (key ``post-processing``).  A function of the answer alone costs nothing.
 
-def _members(node: Node) -> tuple[Node, ...]:
-    return node.children if isinstance(node, Sequential) else (node,)
+    >>> from discreet.accounting import Leaf
+    >>> from discreet.loss import Pure
+    >>> print(Post(Leaf(Pure(epsilon=1)), name="rounded"))
+    Post: rounded
+    └── Pure(epsilon=1)
+    """
 
+    child: Node
+    name: str = field(default="", kw_only=True)
 
-def _alternatives(node: Node) -> tuple[Node, ...]:
-    return node.children if isinstance(node, Choice) and not node.adaptive else (node,)
+    def __post_init__(self) -> None:
+        """Check the node, and what the function is called."""
+        checked_node(self.child)
+        checked_name(self.name)
+
+    def title(self) -> str:
+        """Name the function."""
+        return f"Post: {self.name}" if self.name else "Post"
 
 
 @final
@@ -422,13 +321,13 @@ class Leaf(Node):
     """
 
     source: Source
-    name: str
-    relation: Relation
-    unit: PrivacyUnit | None
-    added: Fraction
-    replaced: Fraction | PrivacyLoss | None
-    common_domain: bool
-    coordinates: int
+    name: str = ""
+    relation: Relation = Relation.ADD_REMOVE
+    unit: PrivacyUnit | None = None
+    added: Fraction = Fraction(1)
+    replaced: Fraction | PrivacyLoss | None = None
+    common_domain: bool = False
+    coordinates: int = 1
 
     def __init__(  # noqa: PLR0913  each says something else about the certificate
         self,
@@ -457,45 +356,27 @@ class Leaf(Node):
                 in the whole table, though the leaf reads only its part.
             coordinates: in how many places inputs may differ at all, for noise on vectors.
         """
-        kind = relation_of(source, relation, unit)
-        values = {
-            "source": source,
-            "name": checked_name(name),
-            "relation": kind,
-            "unit": unit if unit is not None and unit.columns else None,
-            "added": distance_added(source, added),
-            "replaced": when_replaced(source, replaced, kind),
-            "common_domain": common_domain_of(common_domain, kind),
-            "coordinates": coordinates_of(source, coordinates),
-        }
-        for field, value in values.items():
-            object.__setattr__(self, field, value)
+        kind = _relation_of(source, relation, unit)
+        freeze(
+            self,
+            source=source,
+            name=checked_name(name),
+            relation=kind,
+            unit=unit if unit is not None and unit.columns else None,
+            added=_distance_added(source, added),
+            replaced=_when_replaced(source, replaced, kind),
+            common_domain=_common_domain(common_domain, kind),
+            coordinates=_coordinates_of(source, coordinates),
+        )
 
     def __hash__(self) -> int:
         """Return what equal leaves share, worked out once: prices are looked up by leaves."""
         try:
             return self._hashed
         except AttributeError:
-            parts = (self.source, self.name, self.relation, self.unit, self.added, self.replaced)
-            object.__setattr__(
-                self, "_hashed", hash((*parts, self.common_domain, self.coordinates))
-            )
+            parts = tuple(getattr(self, each.name) for each in dataclasses.fields(self))
+            freeze(self, _hashed=hash(parts))
             return self._hashed
-
-    def __repr__(self) -> str:
-        """Show how to make it again."""
-        usual = Leaf(self.source)
-        fields = ("name", "relation", "unit", "added", "replaced", "common_domain", "coordinates")
-        given = [
-            f"{field}={_shown(getattr(self, field))}"
-            for field in fields
-            if getattr(self, field) != getattr(usual, field)
-        ]
-        return f"Leaf({', '.join([repr(self.source), *given])})"
-
-    def takes_whole(self, columns: Collection[str]) -> bool:
-        """Whether it is certified for just this unit."""
-        return self.unit is not None and {*columns} == {*self.unit.columns}
 
     def title(self) -> str:
         """Show the name and the source."""
@@ -522,10 +403,7 @@ class Leaf(Node):
         >>> Leaf(Pure(epsilon=1), relation="replace").price(1, 0)
         Approximate(epsilon=Fraction(0, 1), delta=Fraction(1, 1))
         """
-        gone, come = _counts(removed, inserted)
-        if gone == come == 0:
-            return FREE
-        return exact_price(self, gone, come) if self._holds(wanted) else UNPROTECTED
+        return self._price(exact_price, removed, inserted, wanted)
 
     def price_up_to(
         self, removed: int, inserted: int, *, wanted: Relation | str | None = None
@@ -539,15 +417,102 @@ class Leaf(Node):
         >>> count.price(2, 2), count.price_up_to(2, 2)
         (Pure(epsilon=Fraction(0, 1)), Pure(epsilon=Fraction(2, 1)))
         """
-        gone, come = _counts(removed, inserted)
+        return self._price(price_up_to, removed, inserted, wanted)
+
+    def _price(
+        self,
+        rule: Callable[[Leaf, int, int], PrivacyLoss],
+        removed: int,
+        inserted: int,
+        wanted: Relation | str | None,
+    ) -> PrivacyLoss:
+        gone = whole(removed, name="removed", low=0)
+        come = whole(inserted, name="inserted", low=0)
+        places = wanted is not None and Relation.read(wanted).has_places
         if gone == come == 0:
             return FREE
-        return price_up_to(self, gone, come) if self._holds(wanted) else UNPROTECTED
+        certified = places or self.relation is not Relation.REPLACE_NULL
+        return rule(self, gone, come) if certified else UNPROTECTED
 
-    def _holds(self, wanted: Relation | str | None) -> bool:
-        """Say whether the certificate means anything for neighbors of the wanted relation."""
-        places = wanted is not None and Relation.read(wanted).has_places
-        return places or self.relation is not Relation.REPLACE_NULL
+
+def _relation_of(source: object, relation: object, unit: object) -> Relation:
+    """Return the relation that a source is certified for: as given, or as source or unit say."""
+    if not isinstance(source, Mechanism | PrivacyLoss):
+        raise WrongKind(
+            f"a {type(source).__name__} is neither a mechanism nor a privacy loss; give a "
+            "mechanism, such as Laplace(scale=2), or a loss, such as Pure(epsilon=1)."
+        )
+    sayings = [
+        None if relation is None else Relation.read(relation),
+        getattr(source, "relation", None),
+        None if unit is None else instance(unit, PrivacyUnit, name="unit").relation,
+    ]
+    said = [saying for saying in sayings if isinstance(saying, Relation)]
+    if len(set(said)) > 1:
+        names = " and ".join(sorted({repr(saying.value) for saying in said}))
+        raise WrongKind(
+            f"the leaf, its source and its unit name different relations: {names}; name one "
+            "relation throughout, the one that the source is certified for."
+        )
+    return said[0] if said else Relation.ADD_REMOVE
+
+
+def _distance_added(source: Source, added: object) -> Fraction:
+    """Read how far one step of the relation moves the input."""
+    distance = factor(added, name="added")
+    if distance != 1 and (isinstance(source, PrivacyLoss) or _counts_steps(source)):
+        raise OutOfRange(
+            f"added is given for a {type(source).__name__}, and is not 1; leave "
+            "it out; where one row becomes several, say Group(leaf, distance=...)."
+        )
+    return distance
+
+
+def _when_replaced(
+    source: Source, replaced: object, relation: Relation
+) -> Fraction | PrivacyLoss | None:
+    """Read what is known where a row is replaced: a distance, a loss, or nothing."""
+    if replaced is None:
+        return None
+    if relation.replaces:
+        raise WrongKind(
+            f"replaced is given under the relation {relation.value!r}; leave it out, or certify "
+            "the source for 'add_remove'."
+        )
+    if isinstance(replaced, PrivacyLoss):
+        return replaced
+    distance = factor(replaced, name="replaced")
+    if isinstance(source, PrivacyLoss) and distance == 0:
+        return FREE
+    if isinstance(source, PrivacyLoss) or _counts_steps(source):
+        raise WrongKind(
+            "replaced is a number, but the source knows no distance of its answers; give the "
+            "loss where one row is replaced, or leave it out."
+        )
+    return distance
+
+
+def _common_domain(value: object, relation: Relation) -> bool:
+    """Read whether a certificate covers records replaced anywhere."""
+    flag = instance(value, bool, name="common_domain")
+    if flag and relation is not Relation.REPLACE:
+        raise WrongKind(
+            f"common_domain is given under the relation {relation.value!r}; leave it out, or "
+            "certify the source for 'replace' on whole tables."
+        )
+    return flag
+
+
+def _coordinates_of(source: Source, coordinates: object) -> int:
+    """Read in how many places inputs may differ."""
+    places = whole(coordinates, name="coordinates", low=1, high=_MOST_COORDINATES)
+    if places > 1 and not isinstance(source, Laplace | Gaussian):
+        raise WrongKind("coordinates are given for a source that has none; leave them out.")
+    return places
+
+
+def _counts_steps(source: Source) -> bool:
+    return isinstance(getattr(source, "relation", None), Relation)
 
 
 def exact_size(name: str = "") -> Leaf:
@@ -563,22 +528,9 @@ def exact_size(name: str = "") -> Leaf:
     return Leaf(UNPROTECTED, name=name, replaced=Pure(epsilon=0))
 
 
-def _counts(removed: int, inserted: int) -> tuple[int, int]:
-    return whole(removed, name="removed", low=0), whole(inserted, name="inserted", low=0)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, Relation):
-        return repr(value.value)
-    if isinstance(value, PrivacyUnit):
-        names = f"name={value.name!r}, columns={value.columns!r}"
-        return f"PrivacyUnit({names}, relation={value.relation.value!r})"
-    return repr(value)
-
-
 def refuse_bounded(node: Node, *, where: str) -> Node:
     """Return a node that may run on a part of the table, or say that it may not."""
-    for leaf in node.walk():
+    for leaf in checked_node(node).walk():
         if isinstance(leaf, Leaf) and leaf.relation.size_is_public and not leaf.common_domain:
             called = f"the leaf {leaf.name!r}" if leaf.name else "a leaf"
             raise NotComposable(

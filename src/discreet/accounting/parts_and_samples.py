@@ -30,7 +30,6 @@ table turns one row into at most d rows, then tables that differ by r removed an
 go to tables that differ by at most d r and d i; what is released of its result costs what it costs
 there.  Where no d holds, neighbors may go to tables as far apart as you like, and nothing is
 protected.
-Theorem (key ``post-processing``).  A function of the answer alone costs nothing.
 
 Definition.  A sample is drawn afresh, and kept secret: by ``rate``, where each record enters it
 with that probability, independently; or of ``size`` records out of a ``population`` whose number is
@@ -61,32 +60,33 @@ a fixed size is another mechanism, which may lose more (Chua et al. 2024).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 from discreet.accounting.box import Box, checked_box
 from discreet.accounting.nodes import (
+    Choice,
     Leaf,
     Node,
+    Post,
     Repeat,
-    checked_flag,
-    checked_name,
+    Sequential,
     checked_node,
     refuse_bounded,
 )
 from discreet.accounting.values import Values, common_kind, equals, is_null
 from discreet.errors import NotComposable, OutOfRange, WrongKind
-from discreet.exact import ExactNumber, positive
+from discreet.exact import ExactNumber, freeze, instance, positive
 from discreet.loss import GaussianDP, PrivacyLoss, least_scale, most_repeats
 from discreet.loss.parameters import checked_count, checked_delta, checked_rate
 from discreet.units import PrivacyUnit, same_unit
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class Where(Node):
     """Release something of the records in a box.
 
@@ -100,39 +100,14 @@ class Where(Node):
     box: Box
     child: Node
 
-    def __init__(self, box: Box, child: Node) -> None:
-        """Take a box, and a node that sees its records alone."""
-        object.__setattr__(self, "box", checked_box(box, name="condition"))
-        node = refuse_bounded(checked_node(child), where="a condition")
-        object.__setattr__(self, "child", node)
-
-    def __repr__(self) -> str:
-        """Show how to make it again."""
-        return f"Where({self.box!r}, {self.child!r})"
+    def __post_init__(self) -> None:
+        """Check the box, and the node that sees its records alone."""
+        checked_box(self.box, name="condition")
+        refuse_bounded(self.child, where="a condition")
 
     def title(self) -> str:
         """Say which records."""
         return f"Where {self.box}"
-
-    def regions(self, shared: Callable[[str], bool]) -> tuple[tuple[Box, Node], ...]:  # noqa: ARG002
-        """Return what is released, about the box."""
-        return ((self.box, self.child),)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part: what to call it, which values of the key belong to it, and what is released.
-
-    >>> from discreet.accounting import Leaf
-    >>> from discreet.loss import Pure
-    >>> Parallel("ward", {"A": Leaf(Pure(epsilon=1))}).parts[0].label
-    "'A'"
-    """
-
-    label: str
-    values: Values
-    child: Node
 
 
 @final
@@ -150,15 +125,15 @@ class Parallel(Node):
     """
 
     key: str
-    parts: tuple[Part, ...]
-    overlap: int
-    routed: bool
+    parts: tuple[tuple[Values, Node], ...]
+    overlap: int = 1
+    routed: bool = False
 
     def __init__(
         self, key: str, parts: Mapping[Any, Node], *, overlap: int = 1, routed: bool = False
     ) -> None:
         """Take a public column, and a node for each value or set of values of it."""
-        column = _checked_key(key)
+        _refuse_computed(key)
         if not isinstance(parts, Mapping) or not parts:
             raise WrongKind(
                 "the parts are not a mapping from values of the key to nodes, or are none; give "
@@ -166,22 +141,20 @@ class Parallel(Node):
             )
         checked = tuple(_part(values, child) for values, child in parts.items())
         most = checked_count(overlap, name="overlap")
-        if most > 1 and not all(_is_single(part.values) for part in checked):
+        if most > 1 and not all(_is_single(values) for values, _ in checked):
             raise WrongKind(
                 "parts that may overlap are not single values of the key; give one part for each "
                 "value, or leave overlap at 1."
             )
-        _refuse_overlapping([part.values for part in checked])
-        object.__setattr__(self, "key", column)
-        object.__setattr__(self, "parts", checked)
-        object.__setattr__(self, "overlap", most)
-        object.__setattr__(self, "routed", checked_flag(routed, name="routed"))
+        _refuse_overlapping([values for values, _ in checked])
+        routed = instance(routed, bool, name="routed")
+        freeze(self, key=checked_column(key), parts=checked, overlap=most, routed=routed)
 
     def __repr__(self) -> str:
         """Show how to make it again."""
-        parts = ", ".join(f"{part.values!r}: {part.child!r}" for part in self.parts)
         overlap = f", overlap={self.overlap}" if self.overlap > 1 else ""
-        return f"Parallel({self.key!r}, {{{parts}}}{overlap}{', routed=True' * self.routed})"
+        more = overlap + ", routed=True" * self.routed
+        return f"Parallel({self.key!r}, {dict(self.parts)!r}{more})"
 
     def title(self) -> str:
         """Name the key."""
@@ -190,17 +163,7 @@ class Parallel(Node):
 
     def branches(self) -> tuple[tuple[str, Node], ...]:
         """Return what is released of each part."""
-        return tuple((part.label, part.child) for part in self.parts)
-
-    def regions(self, shared: Callable[[str], bool]) -> tuple[tuple[Box, Node], ...] | None:
-        """Return the parts, where each unit lies in one of them."""
-        if self.overlap > 1 or self.routed or not shared(self.key):
-            return None
-        return tuple((Box({self.key: part.values}), part.child) for part in self.parts)
-
-    def overlapping_key(self) -> str | None:
-        """Return the key, if a record can lie in several parts."""
-        return self.key if self.overlap > 1 else None
+        return tuple((str(values), child) for values, child in self.parts)
 
 
 def checked_column(value: object) -> str:
@@ -210,7 +173,7 @@ def checked_column(value: object) -> str:
     return value
 
 
-def _checked_key(key: object) -> str:
+def _refuse_computed(key: object) -> None:
     computed = callable(key) or isinstance(key, Iterable) or hasattr(key, "__array__")
     if not isinstance(key, str) and (computed or hasattr(key, "loss")):
         raise NotComposable(
@@ -220,16 +183,12 @@ def _checked_key(key: object) -> str:
             do="name a public column; or release the boundaries privately first, as a leaf of "
             "their own, and make the parts from that answer.",
         )
-    return checked_column(key)
 
 
-def _part(values: object, child: object) -> Part:
-    if isinstance(values, Values):
-        chosen = values
-    else:
-        chosen = is_null() if values is None else equals(values)
-    node = refuse_bounded(checked_node(child), where=f"the part {chosen}")
-    return Part(str(chosen), chosen, node)
+def _part(values: object, child: Node) -> tuple[Values, Node]:
+    if not isinstance(values, Values):
+        values = is_null() if values is None else equals(values)
+    return values, refuse_bounded(child, where=f"the part {values}")
 
 
 def _refuse_overlapping(sets: list[Values]) -> None:
@@ -275,9 +234,12 @@ def overlapping_keys(tree: Node, boxes: Iterable[Box]) -> dict[str, int]:
     nodes = [node for node in inner if isinstance(node, Parallel)]
     overlaps = {node.key: node.overlap for node in nodes if node.overlap > 1}
     for node in nodes:
-        if node.key in overlaps and (node.overlap != overlaps[node.key] or node.routed):
+        if node.key not in overlaps:
+            continue
+        if node.overlap != overlaps[node.key] or node.routed:
             raise _refusal(node.key, "nodes on it disagree, or route records to parts")
-        if node.key in overlaps and any(_uses(part.child, node.key) for part in node.parts):
+        below = (each for _, child in node.parts for each in child.walk())
+        if any(isinstance(each, Parallel) and each.key == node.key for each in below):
             raise _refusal(node.key, "one node on it lies in a part of another")
     conditions = [node.box for node in inner if isinstance(node, Where)]
     for box in (*conditions, *boxes):
@@ -285,10 +247,6 @@ def overlapping_keys(tree: Node, boxes: Iterable[Box]) -> dict[str, int]:
             if column in overlaps:
                 raise _refusal(column, "a box sets a condition on it")
     return overlaps
-
-
-def _uses(tree: Node, key: str) -> bool:
-    return any(isinstance(node, Parallel) and node.key == key for node in tree.walk())
 
 
 def _refusal(key: str, how: str) -> NotComposable:
@@ -313,63 +271,19 @@ class Group(Node):
     """
 
     child: Node
-    distance: int | None
+    distance: int | None = field(kw_only=True)
 
-    def __init__(self, child: Node, *, distance: float) -> None:
-        """Take a node, and how many rows one row can become: infinity where there is no bound."""
-        object.__setattr__(self, "child", checked_node(child))
-        endless = isinstance(distance, float) and distance == math.inf
+    def __init__(self, child: Node, *, distance: float | None) -> None:
+        """Take a node, and how many rows one row can become: None or infinity without a bound."""
+        endless = distance is None or (isinstance(distance, float) and distance == math.inf)
         most = None if endless else checked_count(distance, name="distance", low=0)
-        object.__setattr__(self, "distance", most)
-
-    def __repr__(self) -> str:
-        """Show how to make it again."""
-        return f"Group({self.child!r}, distance={_inf_or(self.distance)})"
+        freeze(self, child=checked_node(child), distance=most)
 
     def title(self) -> str:
         """Say how many rows."""
         if self.distance is None:
             return "One row becomes any number"
         return f"One row becomes up to {self.distance}"
-
-
-@final
-@dataclass(frozen=True, slots=True, init=False, repr=False)
-class Post(Node):
-    """Release a function of the answer; it costs what the answer costs.
-
-    >>> from discreet.accounting import Leaf
-    >>> from discreet.loss import Pure
-    >>> print(Post(Leaf(Pure(epsilon=1)), name="rounded"))
-    Post: rounded
-    └── Pure(epsilon=1)
-    """
-
-    child: Node
-    name: str
-
-    passes_rows: ClassVar[bool] = True
-
-    def __init__(self, child: Node, *, name: str = "") -> None:
-        """Take a node, and what to call the function."""
-        object.__setattr__(self, "child", checked_node(child))
-        object.__setattr__(self, "name", checked_name(name))
-
-    def __repr__(self) -> str:
-        """Show how to make it again."""
-        return f"Post({self.child!r}{f', name={self.name!r}' if self.name else ''})"
-
-    def title(self) -> str:
-        """Name the function."""
-        return f"Post: {self.name}" if self.name else "Post"
-
-    def regions(self, shared: Callable[[str], bool]) -> tuple[tuple[Box, Node], ...]:  # noqa: ARG002
-        """Return what is processed, about whatever it is about."""
-        return ((Box.everything(), self.child),)
-
-
-def _inf_or(distance: int | None) -> str:
-    return "math.inf" if distance is None else str(distance)
 
 
 @final
@@ -388,10 +302,10 @@ class Sampled(Node):
     """
 
     child: Node
-    rate: Fraction | None
-    size: int | None
-    population: int | None
-    unit: PrivacyUnit | None
+    rate: Fraction | None = None
+    size: int | None = None
+    population: int | None = None
+    unit: PrivacyUnit | None = None
 
     def __init__(
         self,
@@ -403,10 +317,8 @@ class Sampled(Node):
         unit: PrivacyUnit | None = None,
     ) -> None:
         """Take a node and a rate, and whose records are drawn together; or size and population."""
-        fixed = size is not None and population is not None
-        if (rate is not None) == (size is not None or population is not None) or (
-            rate is None and not fixed
-        ):
+        given = [each is not None for each in (rate, size, population)]
+        if given not in ([True, False, False], [False, True, True]):
             raise WrongKind(
                 "a sample is given neither by a rate nor by a size and a population; give "
                 "rate=..., or size=... and population=..."
@@ -416,24 +328,15 @@ class Sampled(Node):
                 "a unit is given with a sample of rows, or of fixed size; leave the unit out, or "
                 'give a rate and, say, unit=person("id").'
             )
-        object.__setattr__(self, "child", checked_node(child))
-        object.__setattr__(self, "unit", unit)
-        object.__setattr__(self, "rate", None if rate is None else checked_rate(rate))
         taken = None if size is None else checked_count(size, name="size")
         people = None if population is None else checked_count(population, name="population")
         if taken is not None and people is not None and taken > people:
             raise OutOfRange(
                 "the size of a sample is above the population; give size <= population."
             )
-        object.__setattr__(self, "size", taken)
-        object.__setattr__(self, "population", people)
-
-    def __repr__(self) -> str:
-        """Show how to make it again."""
-        if self.rate is not None:
-            together = "" if self.unit is None else f", unit={self.unit!r}"
-            return f"Sampled({self.child!r}, rate={self.rate!r}{together})"
-        return f"Sampled({self.child!r}, size={self.size}, population={self.population})"
+        drawn = None if rate is None else checked_rate(rate)
+        freeze(self, child=checked_node(child), rate=drawn, size=taken, population=people)
+        freeze(self, unit=unit)
 
     def title(self) -> str:
         """Say how the sample is drawn."""
@@ -442,13 +345,9 @@ class Sampled(Node):
             return f"Sampled at rate {self.rate}{together}"
         return f"Sampled: {self.size} of {self.population}"
 
-    def takes_whole(self, columns: Collection[str]) -> bool:
-        """Whether all rows of just this unit are drawn together."""
-        return self.unit is not None and {*columns} == {*self.unit.columns}
-
 
 @final
-@dataclass(frozen=True, slots=True, init=False, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class Shuffled(Node):
     """Release the reports of a population, in random order.
 
@@ -459,25 +358,34 @@ class Shuffled(Node):
     """
 
     child: Leaf
-    population: int
+    population: int = field(kw_only=True)
 
-    def __init__(self, child: Leaf, *, population: int) -> None:
-        """Take what each person runs on their own row, and how many people there are."""
-        if not isinstance(child, Leaf):
+    def __post_init__(self) -> None:
+        """Check what each person runs on their own row, and how many people there are."""
+        if not isinstance(self.child, Leaf):
             raise WrongKind(
-                f"what is shuffled is a {type(child).__name__}, not a leaf; give the leaf of that "
-                "randomizer, such as Leaf(RandomizedResponse(epsilon=1))."
+                f"what is shuffled is a {type(self.child).__name__}, not a leaf; give the leaf of "
+                "that randomizer, such as Leaf(RandomizedResponse(epsilon=1))."
             )
-        object.__setattr__(self, "child", child)
-        object.__setattr__(self, "population", checked_count(population, name="population", low=2))
-
-    def __repr__(self) -> str:
-        """Show how to make it again."""
-        return f"Shuffled({self.child!r}, population={self.population})"
+        freeze(self, population=checked_count(self.population, name="population", low=2))
 
     def title(self) -> str:
         """Say how many people."""
         return f"Shuffled reports of {self.population}"
+
+
+def takes_whole(tree: Node, columns: Iterable[str]) -> bool:
+    """Return whether all rows of a unit, named by these columns, count as one in a tree.
+
+    So it is where leaves are certified for just this unit, and samples draw it as a whole.
+    """
+    names = {*columns}
+    return all(
+        node.unit is not None and {*node.unit.columns} == names
+        if isinstance(node, Leaf | Sampled)
+        else isinstance(node, Sequential | Repeat | Choice | Post)
+        for node in tree.walk()
+    )
 
 
 def dp_sgd(*, rate: object, sigma: object, steps: int) -> Repeat:

@@ -13,11 +13,6 @@ The price of a request is a function of what is asked, its scope, the delta that
 currency, and for whom it is: of nothing that was charged or priced before, and not of the limits.
 So prices are kept by these, the least recently used ones are forgotten first, and all filters of
 one unit share them.  A loss is brought into one order before it is converted.
-
-A sequence of releases loses no more than the product of what they lose (key ``dominating-pair``).
-If a tree has nothing but leaves, sequences and repeats, and no leaf has alternatives or loses
-other than its reverse, that product is what :mod:`discreet.accounting.fold` finds, pair by pair,
-since no change is worse than another: it is worked out here in less time, without the accountant.
 """
 
 from __future__ import annotations
@@ -32,65 +27,17 @@ from discreet import accounting  # its door loads the accountant, which no singl
 from discreet.accounting.balances import ChargedBox, PriceBasis
 from discreet.accounting.box import Box, Contribution, checked_box
 from discreet.accounting.currencies import Amounts, Currency, price_in_currency
-from discreet.accounting.nodes import Leaf, Node, Repeat, Sequential
+from discreet.accounting.nodes import Leaf, Node, Post
+from discreet.accounting.parts_and_samples import Parallel, Where, overlapping_keys, takes_whole
 from discreet.errors import NotComposable, WrongKind
 from discreet.loss import PrivacyLoss
-from discreet.loss.composition import Composition
-from discreet.loss.pair import Pair
 from discreet.loss.parameters import checked_delta
-from discreet.loss.profile import Profile
 from discreet.mechanisms import Mechanism
 from discreet.units import PrivacyUnit, Relation, same_unit
 
 _EVERYTHING: Final = Box.everything()
 _KEPT: Final = 1024
 """Prices."""
-
-
-def leaf_product(tree: Node, unit: PrivacyUnit) -> Profile | None:
-    """Return what a unit loses when it comes or goes, if no change is worse than another."""
-    if unit.relation is not Relation.ADD_REMOVE:
-        return None
-    pairs: list[tuple[Pair, int]] = []
-    for leaf, times in _leaves(tree):
-        once = None if leaf is None else _single(leaf, unit)
-        if once is None:
-            return None
-        for pair, count in once.pairs:
-            if pair.infinity().low >= 1:  # nothing is protected
-                return None
-            pairs.append((pair, times * count))
-    if not pairs:
-        return None
-    both = (Composition(tuple(pairs)),)
-    return Profile(remove=both, add=both, indivisible=True)  # of parts unknown
-
-
-def _leaves(node: Node, times: int = 1) -> Iterator[tuple[Leaf | None, int]]:
-    """Yield leaves with counts, in order; None for any other node."""
-    match node:
-        case Leaf():
-            yield node, times
-        case Sequential(children=children):
-            for child in children:
-                yield from _leaves(child, times)
-        case Repeat(child=child, count=count):
-            if count:
-                yield from _leaves(child, times * count)
-        case _:
-            yield None, times
-
-
-def _single(leaf: Leaf, unit: PrivacyUnit) -> Composition | None:
-    """Return the pairs of a leaf for one unit, if they are the same both ways."""
-    known = leaf.takes_whole(unit.columns) if unit.columns else leaf.unit is None
-    if not known or leaf.common_domain:
-        return None
-    loss = leaf.price(1, 0, wanted=Relation.ADD_REMOVE)
-    profile = loss if isinstance(loss, Profile) else None
-    if profile is None or profile.remove is not profile.add or len(profile.remove) > 1:
-        return None
-    return None if profile.remove[0].renyi is not None else profile.remove[0]
 
 
 Priceable = Node | PrivacyLoss | Mechanism[Any, Any]
@@ -113,9 +60,6 @@ class RequestPart:
 
 @functools.lru_cache(maxsize=_KEPT)
 def _price_of(node: Node, unit: PrivacyUnit, contribution: Contribution | None) -> PrivacyLoss:
-    product = leaf_product(node, unit)
-    if product is not None:
-        return product
     return accounting.account(node, unit=unit, contribution=contribution).loss
 
 
@@ -172,11 +116,7 @@ class RequestPricer:
         """Return what is released of disjoint boxes of units; other units are free."""
         if any(isinstance(leaf, Leaf) and leaf.common_domain for leaf in node.walk()):
             return [RequestPart(Box.everything(), node)]  # its price is about two records at once
-        several = {each.overlapping_key() for each in node.walk()} - {None}
-        if several:  # also refuses what is not covered: parts are priced one by one below
-            from discreet.accounting.parts_and_samples import overlapping_keys  # noqa: PLC0415  rare
-
-            overlapping_keys(node, [])
+        several = overlapping_keys(node, [])  # parts are priced one by one below
         parts = []
         for box, part in self._parts(node, scope):
             single = {name: values for name, values in box.conditions if name not in several}
@@ -186,12 +126,17 @@ class RequestPricer:
         return [portion for portion in parts if not portion.box.empty]
 
     def _parts(self, node: Node, scope: Box) -> Iterator[tuple[Box, Node]]:
-        below = node.regions(self._shared)
-        if below is None:
-            yield scope, node
-            return
-        for box, child in below:
-            yield from self._parts(child, scope & box)
+        """Yield what is released, each with the box of units that it is about."""
+        match node:
+            case Where(box=box, child=child):
+                yield from self._parts(child, scope & box)
+            case Post(child=child):
+                yield from self._parts(child, scope)
+            case Parallel(key=key, parts=parts, overlap=1, routed=False) if self._shared(key):
+                for values, child in parts:
+                    yield from self._parts(child, scope & Box({key: values}))
+            case _:
+                yield scope, node
 
     def one_sided(self, node: Node) -> PrivacyLoss:
         """Return the loss where one unit is added or removed."""
@@ -232,7 +177,7 @@ class RequestPricer:
         """Refuse trees whose price depends on how many rows a unit has, if that is not known."""
         if not self.unit.columns or self.contribution is not None:
             return
-        if all(below.takes_whole(self.unit.columns) for below in node.walk()):
+        if takes_whole(node, self.unit.columns):
             return
         raise NotComposable(
             what=f"how many rows belong to one {self.unit.name} is not known.",

@@ -10,10 +10,8 @@ Where too many remain, some are replaced by one product above them all: the pric
 is no longer that of a neighbor that exists.
 
 Theorem (key ``scenario-accounting``).  The price is the largest over scenarios, epsilon by epsilon;
-so at one delta it is the largest of their epsilons.  To find it, scenarios are asked in the order
-of a cheap bound (key ``renyi-to-approximate``): for every t > 0,
-delta(eps) <= t**t / (1 + t)**(1 + t) e**(K(t) - t eps), with K the logarithm of the moment of order
-t.  Once that bound falls below an epsilon already computed, the rest is smaller.
+so at one delta it is the largest of their epsilons.  A scenario whose profile at an epsilon is at
+most delta has none above it, so that one point of its curve is enough to leave it out.
 """
 
 from __future__ import annotations
@@ -22,14 +20,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.atoms import ColumnAtoms
 from discreet.accounting.box import Box
+from discreet.accounting.cells import Domain
 from discreet.accounting.fold import Price
 from discreet.accounting.nodes import Node, drawn
 from discreet.accounting.parts_and_samples import Group, Parallel, Where
@@ -169,16 +166,6 @@ def _size(option: Option) -> tuple[float, bool]:
 BEFORE: Final = 1
 AFTER: Final = 2
 _SHOWN: Final = Fraction(1, 10**6)
-_SHARES: Final = (0.0, 0.25, 0.5, 0.75)  # places between two orders at which a bound is tried
-_LEAST_DELTA: Final = Fraction(1, 10**300)  # below it, the logarithm of a float would not do
-_CANCELLATION: Final = 1e-12
-"""Above the absolute part of the rounding error of ``_ceiling``.
-
-The bound is (moment - ln delta - f) / t with f = (1 + t) ln(1 + t) - t ln t.  For t from 1/4 to 135
-both terms of f, and f itself, are below 6 t, so that all terms together are at most t times (the
-bound + 24), and each is off by a few 2**-53 of itself.  The share of the bound in that error is
-covered by ``MOMENT_ROUNDING``, the rest is below 1e-12.
-"""
 
 
 @final
@@ -233,7 +220,7 @@ class Statement(PrivacyCurve):
     theorems: tuple[str, ...]
     _old: tuple[Option, ...]
     _new: tuple[Option, ...]
-    _columns: ColumnAtoms
+    _domain: Domain
     _again: Callable[[Node], Statement]
 
     @property
@@ -245,6 +232,7 @@ class Statement(PrivacyCurve):
             tuple(dict.fromkeys(option.composition for option in options))
             for options in (self._old or self._new, self._new or self._old)
         )
+        add = remove if add == remove else add
         return Profile(remove=remove, add=add, indivisible=True)  # of parts unknown
 
     def epsilon(self, delta: object) -> float:
@@ -310,7 +298,7 @@ class Statement(PrivacyCurve):
 
     def _places(self, option: Option, side: int) -> tuple[Place, ...]:
         return tuple(
-            Place(column, self._columns.atom(column, atom), rows)
+            Place(column, self._domain.atom(column, atom), rows)
             for column, where, atom, rows in sorted(option.cells)
             if where == side
         )
@@ -320,17 +308,15 @@ class Statement(PrivacyCurve):
         return list({option.composition: option for option in (*self._new, *self._old)}.values())
 
     def _worst(self, delta: Fraction) -> tuple[Option | None, float]:
-        """Return the worst option and its epsilon."""
-        ranked = [(_ceiling(option, delta), option) for option in self._all()]
-        ranked.sort(key=lambda candidate: (candidate[0], candidate[1].moments), reverse=True)
+        """Return the worst option and its epsilon; the largest moments are looked at first."""
         worst, price = None, 0.0
-        for ceiling, option in ranked:
-            if worst is not None and ceiling <= price:
-                break
+        for option in sorted(self._all(), key=_size, reverse=True):
             composition = option.composition
-            if worst is not None and _below(composition, price, delta):
+            if worst is not None and (
+                math.isinf(price) or composition.delta_above(price) <= float_down(delta)
+            ):
                 continue
-            epsilon = _epsilon(composition, delta)
+            epsilon = Profile(remove=(composition,), add=(composition,)).epsilon(delta=delta)
             if worst is None or epsilon > price:
                 worst, price = option, epsilon
         return worst, price
@@ -355,8 +341,8 @@ def _behind(node: Node, box: Box) -> Iterator[tuple[Node, Box]]:
     yield node, box
     match node:
         case Parallel(overlap=1, routed=False):
-            for part in node.parts:
-                yield from _behind(part.child, box & Box({node.key: part.values}))
+            for values, child in node.parts:
+                yield from _behind(child, box & Box({node.key: values}))
         case Where():
             yield from _behind(node.child, box & node.box)
         case Group():  # its rows may lie elsewhere
@@ -364,32 +350,3 @@ def _behind(node: Node, box: Box) -> Iterator[tuple[Node, Box]]:
         case _:
             for _, child in node.branches():
                 yield from _behind(child, box)
-
-
-def _epsilon(composition: Composition, delta: Fraction) -> float:
-    """Return the epsilon of a composition, as its profile would."""
-    same = (composition,)
-    return Profile(remove=same, add=same).epsilon(delta=delta)
-
-
-def _below(composition: Composition, price: float, delta: Fraction) -> bool:
-    """Say whether an option provably costs no more, from one point of its curve."""
-    return math.isinf(price) or composition.delta_above(price) <= float_down(delta)
-
-
-def _ceiling(option: Option, delta: Fraction) -> float:
-    """Bound epsilon from above by moments, allowing for the rounding of their sums.
-
-    Between the orders at which moments are kept they lie below the chord, being convex.
-    """
-    if delta < _LEAST_DELTA:
-        return math.inf
-    cost, best = -math.log(float(delta)), math.inf
-    known = list(zip(MOMENT_ORDERS, option.moments, strict=True))
-    for (left, low), (right, high) in pairwise(known):
-        for share in _SHARES:
-            t = left + (right - left) * share
-            moment = low + (high - low) * share
-            factor = t * math.log(t) - (1 + t) * math.log1p(t)
-            best = min(best, (moment + cost + factor) / t)
-    return max(best, 0.0) * (1 + MOMENT_ROUNDING) + _CANCELLATION

@@ -1,9 +1,6 @@
-"""Sets of values of one column: ordered keys, cuts between them, and what conditions let through.
+"""Sets of values of one column, and what the conditions of SQL let through.
 
-Trust: kernel.
-
-Two values that are wrongly held equal, or wrongly ordered, send a charge to the
-wrong people.
+Trust: kernel.  A set that leaves out a value leaves out the people who have it.
 
 Definition.  The kinds are number, text, bool, date, datetime (without a time zone) and instant
 (with one).  Values of different kinds are never compared.  The key of a number is the exact number
@@ -11,33 +8,23 @@ that it denotes: a float stands for its decimal text, so 1, 1.0 and Fraction(1) 
 0.1 is one tenth; infinities are the smallest and the largest number.  Text is ordered by code
 points, instants by the moment that they name, whatever their zone.
 
-A cut that is moved moves people into a set or out of it.
-
-Definition.  A cut is a key and a side: 0 lies just below the key, 1 just above.  A rising list of
-cuts, with the word whether one starts inside, is a set of points of the line.  In settled form no
-cut lies at an end of the line and no two cuts mark the same place, so equal sets have equal cuts.
-Nothing lies below minus infinity; NaN lies above infinity.  A bool is True or False.
-
-A set that leaves out a value leaves out the people who have it.
-
-Definition.  The values of one kind lie on a line (:mod:`discreet.accounting.values`).
-A set is what lies between cuts (:mod:`discreet.accounting.values`): it is entered and left by
-turns, starting inside if ``below`` holds; ``null`` says whether SQL's NULL belongs.  NaN lies above
-every number. The form is canonical: sets that hold the same points of the line are equal objects.
-Integers, dates and text are held to lie on an unbroken line, so that a set means the same whatever
-its column is cast to.
+Definition.  The keys of one kind lie on a line.  A cut is a key and a side: 0 lies just below the
+key, 1 just above.  A set is what lies between rising cuts: it is entered and left by turns,
+starting inside if ``below`` holds; ``null`` says whether SQL's NULL belongs.  Nothing lies below
+minus infinity, NaN lies above every number, and a bool is True or False.  The form is canonical: no
+cut lies at an end of the line, and no two cuts mark one place, so that sets that hold the same
+points of the line are equal objects.  Integers, dates and text are held to lie on an unbroken line,
+so that a set means the same whatever its column is cast to.
 
 A set that is not ``exact`` merely encloses the set that is meant.  Ranges of text are such: which
 text lies between two others depends on the collation of the engine, so they enclose everything but
 NULL.  What is left out by such a set may be anything, so its complement encloses everything.
 
+Each function below the class is a condition of SQL; a record whose value makes the condition
+unknown is not let through.
+
 Assumes: engines that hold text to be equal only if its code points are, and that sort NaN above
 every number, as DuckDB, PostgreSQL and Spark do.
-
-A condition that is held to let fewer values through than it does leaves people out.
-
-Definition.  The sets are those of :mod:`discreet.accounting.values`.  Each function below
-is a condition of SQL; a record whose value makes the condition unknown is not let through.
 """
 
 from __future__ import annotations
@@ -51,7 +38,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Final, Self, final
+from typing import Any, Final, Self, cast, final
 
 import numpy as np
 
@@ -62,16 +49,6 @@ from discreet.exact import decimal, rational
 Key = int | float | Fraction | str | bool | date
 """An exact, ordered stand-in for a value (a datetime is a date to the type checker)."""
 
-KINDS: Final = ("number", "text", "bool", "date", "datetime", "instant")
-
-_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    "number": (int, Fraction, float),
-    "text": (str,),
-    "bool": (bool,),
-    "date": (date,),
-    "datetime": (datetime,),
-    "instant": (datetime,),
-}
 _FLOATS: Final = (float, np.float32, np.float16)
 _NUMBERS: Final = (int, np.integer, Fraction, Decimal, *_FLOATS)
 
@@ -112,62 +89,6 @@ def common_kind(first: str | None, second: str | None) -> str | None:
             "and a bool is not a number."
         )
     return second if first is None else first
-
-
-def is_key_of_kind(key: object, kind: str) -> bool:
-    """Whether a key is one that ``kind_and_key`` gives for this kind."""
-    if type(key) not in _TYPES[kind]:
-        return False
-    match key:
-        case float():
-            return math.isinf(key)
-        case Fraction():
-            return key.denominator != 1
-        case datetime():
-            return key.tzinfo == (UTC if kind == "instant" else None) and key.fold == 0
-        case _:
-            return True
-
-
-def encode_key(key: Key) -> str | bool:
-    """Return a key as something that JSON keeps exactly."""
-    match key:
-        case bool() | str():
-            return key
-        case date():
-            return key.isoformat()
-        case _:
-            return str(key)
-
-
-def decode_key(text: object, kind: str) -> Key:
-    """Read what ``encode_key`` wrote."""
-    try:
-        key = _read_key(text, kind)
-    except (ValueError, InputError):
-        key = None
-    if key is None or not is_key_of_kind(key, kind) or encode_key(key) != text:
-        raise WrongKind(
-            f"a stored {kind} is not in its written form; read only what was written by this "
-            "library."
-        )
-    return key
-
-
-def _read_key(text: object, kind: str) -> Key | None:
-    match kind, text:
-        case ("bool", bool(key)) | ("text", str(key)):
-            return key
-        case "number", "inf" | "-inf":
-            return float(text)
-        case "number", str():
-            return _reduced(rational(text, name="a stored number"))
-        case "date", str():
-            return date.fromisoformat(text)
-        case "datetime" | "instant", str():
-            return datetime.fromisoformat(text)
-        case _:
-            return None
 
 
 def _number(value: object) -> Key:
@@ -215,8 +136,8 @@ _LOWEST: Final = (None, 0)
 _HIGHEST: Final = (None, 1)
 
 
-def normalize_cuts(kind: str | None, cuts: Iterable[Cut], *, inside: bool) -> tuple[bool, Cuts]:
-    """Bring rising cuts into settled form; also return whether one starts inside."""
+def _normalized(kind: str | None, cuts: Iterable[Cut], *, inside: bool) -> tuple[bool, Cuts]:
+    """Bring rising cuts into canonical form; also return whether one starts inside."""
     kept: list[Cut] = []
     for cut in cuts:
         place = _place(kind, cut)
@@ -227,54 +148,6 @@ def normalize_cuts(kind: str | None, cuts: Iterable[Cut], *, inside: bool) -> tu
         elif place != _HIGHEST:
             kept.append(place)
     return inside, tuple(kept)
-
-
-def are_normalized(kind: str, cuts: Cuts) -> bool:
-    """Whether cuts are in settled form; those of text must surround single values."""
-    return (
-        kind in KINDS
-        and all(_is_cut(kind, cut) for cut in cuts)
-        and all(here < there for here, there in pairwise(cuts))
-        and (kind != "text" or _surround(cuts))
-    )
-
-
-def combine_cuts(
-    first: tuple[bool, Cuts], second: tuple[bool, Cuts], rule: Callable[[bool, bool], bool]
-) -> tuple[bool, Cuts]:
-    """Walk along two sets at once, and change sides wherever the rule does."""
-    here, there = first[0], second[0]
-    start = now = rule(here, there)
-    ours, theirs = set(first[1]), set(second[1])
-    cuts = []
-    for cut in sorted(ours | theirs):
-        here ^= cut in ours
-        there ^= cut in theirs
-        if rule(here, there) != now:
-            now = not now
-            cuts.append(cut)
-    return start, tuple(cuts)
-
-
-def describe_cuts(cuts: Cuts, *, inside: bool) -> list[str]:
-    """Say which stretches of the line belong."""
-    if cuts and inside and _surround(cuts):
-        return [f"other than {', '.join(_shown(key) for key, _ in cuts[::2])}"]
-    ends: list[Cut | None] = [None] * inside + list(cuts)
-    ends += [None] * (len(ends) % 2)
-    return [_stretch(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True)]
-
-
-def encode_cuts(cuts: Cuts) -> list[list[object]]:
-    """Return a form that JSON keeps exactly."""
-    return [[encode_key(key), side] for key, side in cuts]
-
-
-def decode_cuts(data: object, kind: str | None) -> Cuts:
-    """Read what ``encode_cuts`` wrote; the caller checks that it is in settled form."""
-    if not isinstance(data, list) or (kind is not None and kind not in KINDS):
-        raise undecodable_map()
-    return tuple(_read_cut(item, kind) for item in data)
 
 
 def _place(kind: str | None, cut: Cut) -> Cut:
@@ -292,15 +165,23 @@ def _place(kind: str | None, cut: Cut) -> Cut:
             return cut
 
 
+def _is_canonical(kind: str, cuts: Cuts) -> bool:
+    """Whether cuts are in canonical form; those of text must surround single values."""
+    return (
+        all(_is_cut(kind, cut) for cut in cuts)
+        and all(here < there for here, there in pairwise(cuts))
+        and _normalized(kind, cuts, inside=False) == (False, cuts)
+        and (kind != "text" or _surround(cuts))
+    )
+
+
 def _is_cut(kind: str, cut: object) -> bool:
-    if not isinstance(cut, tuple) or len(cut) != 2:
-        return False
-    key, side = cut
-    return _is_side(side) and is_key_of_kind(key, kind) and _place(kind, cut) == cut
-
-
-def _is_side(side: object) -> bool:
-    return type(side) is int and side in {0, 1}
+    match cut:
+        case (key, side) if type(side) is int and side in {0, 1}:
+            found = kind_and_key(key)
+            return found == (kind, key) and type(found[1]) is type(key)
+        case _:
+            return False
 
 
 def _surround(cuts: Cuts) -> bool:
@@ -309,6 +190,7 @@ def _surround(cuts: Cuts) -> bool:
 
 
 def _stretch(low: Cut | None, high: Cut | None) -> str:
+    """Say which values lie between two cuts."""
     match low, high:
         case (key, 0), (other, 1) if key == other:
             return _shown(key)
@@ -327,10 +209,47 @@ def _shown(key: object) -> str:
     return repr(key) if isinstance(key, str) else str(key)
 
 
-def _read_cut(data: object, kind: str | None) -> Cut:
-    if kind is None or not isinstance(data, list) or len(data) != 2 or not _is_side(data[1]):
+def encode_cuts(cuts: Iterable[Cut]) -> list[list[object]]:
+    """Return a form that JSON keeps exactly."""
+    return [
+        [
+            key
+            if isinstance(key, bool | str)
+            else key.isoformat()
+            if isinstance(key, date)
+            else str(key),
+            side,
+        ]
+        for key, side in cuts
+    ]
+
+
+def decode_cuts(data: object, kind: str | None) -> Cuts:
+    """Read what ``encode_cuts`` wrote, and refuse everything else."""
+    try:
+        cuts = tuple((_read_key(text, kind), side) for text, side in cast("Any", data))
+        known = (not cuts if kind is None else _is_canonical(kind, cuts)) and isinstance(data, list)
+    except (ValueError, TypeError, InputError):
+        known = False
+    if not known or encode_cuts(cuts) != data:
         raise undecodable_map()
-    return decode_key(data[0], kind), data[1]
+    return cuts
+
+
+def _read_key(text: object, kind: str | None) -> Key:
+    match kind, text:
+        case ("bool", bool(key)) | ("text", str(key)):
+            return key
+        case "number", "inf" | "-inf":
+            return float(text)
+        case "number", str():
+            return _reduced(rational(text, name="a stored number"))
+        case "date", str():
+            return date.fromisoformat(text)
+        case "datetime" | "instant", str():
+            return datetime.fromisoformat(text)
+        case _:
+            raise undecodable_map()
 
 
 @final
@@ -357,7 +276,12 @@ class Values:
     def __post_init__(self) -> None:
         """Refuse what is not in canonical form."""
         flags = (self.below, self.null, self.exact)
-        if not all(isinstance(flag, bool) for flag in flags) or not _is_canonical(self):
+        known = isinstance(self.cuts, tuple) and (self.kind is None) == (not self.cuts)
+        if self.kind is None:
+            known = known and (self.exact or not self.empty)
+        else:
+            known = known and _is_canonical(self.kind, self.cuts)
+        if not known or not all(isinstance(flag, bool) for flag in flags):
             raise WrongKind(
                 "a set of values is not in canonical form; make sets with equals, one_of, "
                 "between and their kin."
@@ -425,7 +349,11 @@ class Values:
 
     def __str__(self) -> str:
         """Say which values belong."""
-        text = ", ".join(describe_cuts(self.cuts, inside=self.below))
+        ends: list[Cut | None] = [None] * self.below + list(self.cuts)
+        ends += [None] * (len(ends) % 2)
+        text = ", ".join(map(_stretch, ends[::2], ends[1::2]))
+        if self.cuts and self.below and _surround(self.cuts):
+            text = f"other than {', '.join(_shown(key) for key, _ in self.cuts[::2])}"
         if self.kind == "bool":  # one cut, between False and True
             text = str(not self.below)
         if self.null:
@@ -460,11 +388,11 @@ class Values:
         return cls(**{**stored, "cuts": decode_cuts(stored["cuts"], stored["kind"])})
 
 
-def canonical(
+def _canonical(
     kind: str | None, cuts: Iterable[Cut], *, inside: bool, null: bool = False, exact: bool = True
 ) -> Values:
     """Make the set that starts inside or outside, and changes sides at each cut."""
-    start, kept = normalize_cuts(kind, cuts, inside=inside)
+    start, kept = _normalized(kind, cuts, inside=inside)
     return Values(
         kind=kind if kept else None,
         below=start,
@@ -474,15 +402,6 @@ def canonical(
     )
 
 
-def _is_canonical(values: Values) -> bool:
-    """Whether the fields are what ``canonical`` makes of them."""
-    if not isinstance(values.cuts, tuple) or (values.kind is None) != (not values.cuts):
-        return False
-    if values.kind is None:
-        return values.exact or not values.empty
-    return are_normalized(values.kind, values.cuts)
-
-
 def _combined(here: Values, there: Values, rule: Callable[[bool, bool], bool]) -> Values:
     if not isinstance(there, Values):
         raise WrongKind(
@@ -490,10 +409,18 @@ def _combined(here: Values, there: Values, rule: Callable[[bool, bool], bool]) -
             "one_of()."
         )
     kind = common_kind(here.kind, there.kind)
-    start, cuts = combine_cuts((here.below, here.cuts), (there.below, there.cuts), rule)
-    return canonical(
-        kind, cuts, inside=start, null=rule(here.null, there.null), exact=here.exact and there.exact
-    )
+    one, other = here.below, there.below
+    start = now = rule(one, other)
+    ours, theirs = set(here.cuts), set(there.cuts)
+    cuts = []
+    for cut in sorted(ours | theirs):  # change sides wherever the rule does
+        one ^= cut in ours
+        other ^= cut in theirs
+        if rule(one, other) != now:
+            now = not now
+            cuts.append(cut)
+    null, exact = rule(here.null, there.null), here.exact and there.exact
+    return _canonical(kind, cuts, inside=start, null=null, exact=exact)
 
 
 ANYTHING: Final = Values(below=True, null=True)
@@ -522,7 +449,7 @@ def one_of(*values: object) -> Values:
         kind = common_kind(kind, here)
         keys.add(key)
     cuts = [(key, side) for key in sorted(keys) for side in (0, 1)]
-    return canonical(kind, cuts, inside=False)
+    return _canonical(kind, cuts, inside=False)
 
 
 def between(low: object, high: object) -> Values:
@@ -606,20 +533,6 @@ def nothing() -> Values:
     return Values()
 
 
-def but_not(values: Values) -> Values:
-    """Let through what SQL's NOT lets through: the other values, and never NULL.
-
-    Right for conditions that are unknown when the value is NULL: comparisons, BETWEEN, IN, and
-    what AND and OR make of them.  ``NOT (x IS NOT NULL)`` is not such a condition; the complement
-    ``~values`` encloses every kind of NOT.
-
-    >>> print(but_not(between(18, 64)))
-    below 18, above 64
-    """
-    rest = ~values
-    return replace(rest, null=rest.null and rest == is_null())
-
-
 def _range(low: tuple[object, int] | None, high: tuple[object, int] | None) -> Values:
     """Let everything between two ends through; without an end, everything on that side."""
     kind: str | None = None
@@ -633,4 +546,4 @@ def _range(low: tuple[object, int] | None, high: tuple[object, int] | None) -> V
         return replace(is_not_null(), exact=False)
     if len(cuts) == 2 and cuts[0] > cuts[1]:
         return nothing()
-    return canonical(kind, cuts, inside=low is None)
+    return _canonical(kind, cuts, inside=low is None)

@@ -28,7 +28,7 @@ from discreet.query.expressions import Grouped
 from discreet.session import Session
 from discreet.session.display import text_bar
 from discreet.session.inquiry import question_of
-from discreet.session.planning import how_many_more
+from discreet.session.previews import how_many_more
 
 if TYPE_CHECKING:  # all are handed in
     from discreet.documents import PlanDocument, ReleaseDocument

@@ -14,10 +14,14 @@ from typing import Final
 from discreet.accounting import Budget
 from discreet.errors import DiscreetError
 from discreet.requests.table_schema import ColumnFacts
-from discreet.session.first_run.column_lines import line_of, range_of
 from discreet.session.first_run.column_notes import guess_words, unit_words
 from discreet.session.first_run.policy_proposal import NewTable, PolicyProposal, unclear_table
-from discreet.session.first_run.policy_questionnaire import unit_said, usual_delta
+from discreet.session.first_run.policy_questionnaire import (
+    line_of,
+    range_of,
+    unit_said,
+    usual_delta,
+)
 
 Prompt = Callable[[str, str], str]
 """Asks a question with a default, and returns what was said."""

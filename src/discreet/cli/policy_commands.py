@@ -32,8 +32,12 @@ from discreet.plan.policy.policy import Policy, SessionSettings
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import Schema
 from discreet.session.first_run.column_notes import forecast_lines, share_words, unit_words
-from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
-from discreet.session.first_run.policy_proposal import PolicyProposal
+from discreet.session.first_run.policy_proposal import (
+    PolicyProposal,
+    refuse_overwriting,
+    with_ledger,
+    write_policy,
+)
 from discreet.session.first_run.policy_questionnaire import LOOKED, UNSEEN, Answers
 from discreet.session.opening_arguments import named_sources, without_password
 

@@ -30,7 +30,6 @@ from discreet.continual.sum_tails import (
     height,
     lowest,
     plain_sum_half_width,
-    tree_half_width,
 )
 
 
@@ -44,7 +43,7 @@ class BinaryTreeCounter(BlockCounter):
     >>> counter.depth, counter.loss().epsilon(delta=0)  # four blocks hold the first value
     (4, 1.0)
     >>> counter.error(confidence=0.95), counter.error(confidence=0.95, prefix=8)
-    (24, 12)
+    (31, 12)
     >>> counter.run([1, 0, 1, 1, 0, 0, 1, 0]).shape
     (8,)
     """
@@ -73,10 +72,14 @@ class BinaryTreeCounter(BlockCounter):
         return t.bit_count()
 
     def _half_width(self, chance: Fraction, prefix: int | None) -> int:
-        """Return the exact quantile of one sum, or of the largest error of all."""
+        """Return the exact quantile of one sum, or a bound for all, each with an equal share.
+
+        The noise is symmetric and unimodal, so a sum of more draws reaches further.
+        """
         if prefix is not None:
             return plain_sum_half_width(self.law, self._blocks(prefix), 1 - chance)
-        return tree_half_width(self.law, self.length, chance)
+        most = max(self._blocks(self.length), self.depth - 1)  # of the length, or of 2**h - 1
+        return plain_sum_half_width(self.law, most, (1 - chance) / self.length)
 
     def _state(self) -> CounterState[int]:
         return _TreeState(self.depth)

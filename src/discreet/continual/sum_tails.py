@@ -1,4 +1,4 @@
-"""Tails of sums of noise: half-widths of plain sums, and of sums of a binary tree.
+"""Tails of sums of noise, and which blocks of a binary tree make up a prefix.
 
 Trust: public.  A bug here misstates an error bar; it costs no privacy.  Proofs are in
 docs/proofs/mechanisms.md.
@@ -17,13 +17,6 @@ weights do not matter.
 
 Definition.  The distribution of a plain sum of k draws is the k-th power of that of one, by Fourier
 transforms on a ring so long that less than 1e-18 wraps around.
-Theorem (key ``tree-walk``).  Let every block (height(t), t) of a binary tree have independent
-noise, and let S_t add up the noise of the blocks that make up the first t positions.
-With f_0 = 1 and
-
-    f_{h+1}(s) = f_h(s) * sum over z of P[Z = z] [|s + z| <= r] f_h(s + z),
-
-f_h(s) is the probability that s + S_t stays within r for all 0 < t < 2**h.
 Transforms err by less than 1e-11 of probability; the half-width is the smallest but for that much.
 If the noise is too wide for a table, Chernoff's bound is used (key ``chernoff-sum``).
 
@@ -46,7 +39,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import float_up
-from discreet.mechanisms.mechanism import first_true
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
 
 
@@ -155,56 +147,6 @@ def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
         return bound
     beyond = _beyond(law, count, math.ceil(widest))
     return min(bound, int(np.argmax(beyond + SLIP <= float(tail))))
-
-
-def tree_half_width(law: Law, length: int, chance: Fraction) -> int:
-    """Return the smallest r such that all sums of a binary tree are within r with this probability.
-
-    >>> from discreet.noise import DiscreteLaplace
-    >>> tree_half_width(DiscreteLaplace(scale=4), 8, Fraction(19, 20))
-    24
-    """
-    most = depth(length)
-    union = (1 - chance) / length
-    bound = math.floor(sum_half_width(law, spread=Fraction(most), draws=most, tail=union))
-    if 1 - chance < 100 * SLIP or 4 * bound + 3 > _LARGEST:
-        return bound
-    wanted = float_up(chance) + SLIP
-    return first_true(lambda r: stays_within(law, length, r) >= wanted, high=bound)
-
-
-def stays_within(law: Law, length: int, reach: int) -> float:
-    """Return the probability that all sums of a binary tree are within a reach.
-
-    >>> from discreet.noise import DiscreteLaplace
-    >>> law = DiscreteLaplace(scale=1)
-    >>> round(stays_within(law, 1, 3), 6) == round(1 - 2 * law.survival(3), 6)
-    True
-    """
-    near = _Window(law, reach)
-    full = partial = np.ones(2 * reach + 1)
-    for h in range(depth(length)):
-        if length >> h & 1:
-            partial = full * near.after_a_draw(partial)
-        if length >> h > 1:
-            full = full * near.after_a_draw(full)
-    return float(partial[reach])
-
-
-class _Window:
-    """Sums within a reach: what may come after one more draw."""
-
-    def __init__(self, law: Law, reach: int) -> None:
-        """Transform the distribution of one draw, on a ring that keeps all moves inside apart."""
-        self._size = 1 << (4 * reach + 1).bit_length()
-        self._inside = 2 * reach + 1
-        steps = np.minimum(np.arange(self._size), self._size - np.arange(self._size))
-        self._draw = np.fft.rfft(np.where(steps <= 2 * reach, _pmf(law, steps), 0.0))
-
-    def after_a_draw(self, later: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean of a function of the next sum, zero outside the window."""
-        moved = np.fft.irfft(np.fft.rfft(later, self._size) * self._draw, self._size)
-        return np.clip(moved[: self._inside], 0.0, 1.0)
 
 
 @functools.lru_cache(maxsize=16)

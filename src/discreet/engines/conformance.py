@@ -35,9 +35,15 @@ from discreet.query.expressions import (
 )
 from discreet.query.relations import Aggregated, Filter, Join, Project, Relation, Scan, UnionAll
 from discreet.query.types import Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    KeyColumn,
+    Leaves,
+    Total,
+)
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import ColumnFacts, Product, Schema, TableFacts
 

@@ -44,6 +44,11 @@ def _template(text: str, dialect: str) -> Node:
     return parse_one(text, dialect=dialect)
 
 
+@cache
+def _type(text: str, dialect: str) -> Node:
+    return exp.DataType.build(text, dialect=dialect)
+
+
 def sql(text: str, dialect: str = "", /, **parts: Node | str | int) -> Node:
     """Return a template with nodes in the places of ``:names``.
 
@@ -151,6 +156,14 @@ def source_of(source: Node | str, alias: str = "t") -> Node:
         return source
     named_as = exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
     return exp.Subquery(this=source, alias=named_as)
+
+
+def in_pairs(join: Callable[[Node, Node], Node], nodes: Sequence[Node]) -> Node:
+    """Join nodes in their order, in a tree that is as low as can be: engines refuse high ones."""
+    while len(nodes) > 1:
+        pairs = (nodes[place : place + 2] for place in range(0, len(nodes), 2))
+        nodes = [join(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+    return nodes[0]
 
 
 def ordered(node: Node, *, descending: bool = False, nulls_first: bool = True) -> Node:
@@ -265,7 +278,7 @@ class Dialect:
 
     def cast(self, node: Node, to: Type) -> Node:
         """Return a cast that cannot fail by itself."""
-        return exp.Cast(this=node, to=exp.DataType.build(self.types[to], dialect=self.name))
+        return exp.Cast(this=node, to=_filled(_type(self.types[to], self.name), {}))
 
     def literal(self, value: Scalar, kind: Type | None) -> Node:  # noqa: PLR0911  (one for each)
         """Return a literal of a type, exactly; a number beyond all floats is NULL."""

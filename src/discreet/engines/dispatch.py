@@ -41,10 +41,11 @@ def engine_of(source: object) -> str | None:
         found = _SCHEME.match(source)
         name = "" if found is None else found.group(1)
     else:
-        name = getattr(source, "engine", type(source).__module__.partition(".")[0])
+        named = getattr(source, "engine", None)  # which is a column of a frame of Spark Connect
+        name = named if isinstance(named, str) else type(source).__module__.partition(".")[0]
         if name == "pyspark" and type(source).__name__ != "DataFrame":
             return None
-    if not isinstance(name, str) or not name or name in _FILES:
+    if not name or name in _FILES:
         return None
     return name if name in _OURS or entry_points(group=GROUP, name=name) else None
 

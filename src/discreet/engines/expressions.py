@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from functools import reduce
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final, final
 
 from sqlglot import exp
 
-from discreet.engines.dialect import Dialect, Node, Value, column, number, sql
+from discreet.engines.dialect import Dialect, Node, Value, column, in_pairs, number, sql
 from discreet.engines.ranges import clamp_of, kind_of, lies_inside, range_of, shared
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
@@ -220,7 +219,7 @@ class Expressions:
             return sql(f"CASE WHEN :x {sign} :y THEN :x WHEN :x IS NOT NULL THEN :y END", x=x, y=y)
 
         nodes = [self._dialect.closed(value) for value in values]
-        node = reduce(lambda x, y: self._dialect.once([x, y], body), nodes)
+        node = in_pairs(lambda x, y: self._dialect.once([x, y], body), nodes)
         return Value(node, values[0].kind)
 
     def _range_bucket(self, value: Value, *edges: Value) -> Value:
@@ -255,8 +254,8 @@ class Expressions:
         return Value(sql(f":x {sign} :y", x=ends[0], y=ends[1]), Type.BOOLEAN)
 
     def _joined(self, word: str, *values: Value) -> Value:
-        nodes = map(self._dialect.closed, values)
-        return Value(reduce(lambda x, y: sql(f":x {word} :y", x=x, y=y), nodes), Type.BOOLEAN)
+        nodes = [self._dialect.closed(value) for value in values]
+        return Value(in_pairs(lambda x, y: sql(f":x {word} :y", x=x, y=y), nodes), Type.BOOLEAN)
 
     def _after(self, template: str, value: Value) -> Value:
         return Value(sql(template, x=self._dialect.closed(value)), Type.BOOLEAN)
@@ -286,7 +285,12 @@ class Expressions:
 
         return Value(self._dialect.once([value.node], checked), kind)
 
-    def _translated(self, start: str, to: str, value: Value) -> Value:
+    def _cased(self, name: str, value: Value) -> Value:
+        """Change A-Z or a-z alone."""
+        pair = ascii_uppercase, ascii_lowercase
+        start, to = pair if name == "LOWER" else pair[::-1]
+        if self._dialect.has(name):
+            return self._short(value, lambda x: self._dialect.op(name, x=x))
         return self._short(value, lambda x: self._dialect.op("translate", x=x, y=start, z=to))
 
     def _length(self, value: Value) -> Value:
@@ -313,9 +317,9 @@ class Expressions:
             sizes = [self._dialect.op("bytes", x=part) for part in parts]
             return sql(
                 "CASE WHEN :size <= :most THEN :made END",
-                size=reduce(lambda x, y: sql(":x + :y", x=x, y=y), sizes),
+                size=in_pairs(lambda x, y: sql(":x + :y", x=x, y=y), sizes),
                 most=LONGEST_TEXT,
-                made=reduce(lambda x, y: self._dialect.op("CONCAT", x=x, y=y), parts),
+                made=in_pairs(lambda x, y: self._dialect.op("CONCAT", x=x, y=y), parts),
             )
 
         return Value(self._dialect.once([value.node for value in values], body), Type.TEXT)
@@ -461,8 +465,8 @@ _PRINTERS: Final[dict[str, Callable[..., Value]]] = {
     "LEAST": _with(_E._extreme, "<="),
     "GREATEST": _with(_E._extreme, ">="),
     "RANGE_BUCKET": _E._range_bucket,
-    "LOWER": _with(_E._translated, ascii_uppercase, ascii_lowercase),
-    "UPPER": _with(_E._translated, ascii_lowercase, ascii_uppercase),
+    "LOWER": _with(_E._cased, "LOWER"),
+    "UPPER": _with(_E._cased, "UPPER"),
     "LENGTH": _E._length,
     "SUBSTR": _E._substr,
     "CONCAT": _E._concat,

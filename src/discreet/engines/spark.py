@@ -284,7 +284,7 @@ class Spark(SqlEngine):
             raise TypeError(message)
         return super()._run(request, order)
 
-    def _guarded(self, action: Callable[[], RawTotals]) -> RawTotals:
+    def _guarded(self, action: Callable[[], T]) -> T:
         """Run an action whose jobs report their progress together, and can be stopped."""
         return self.run_monitored(action)
 

@@ -14,14 +14,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 import pyarrow as pa
+from sqlglot import exp, parse_one
 
 from discreet.engines.dialect import SALT, Dialect, deep_trees
 from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_interruptibly, run_sanitized
 from discreet.engines.hash_order import HashOrder
+from discreet.engines.relations import Relations
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
 from discreet.engines.statements import PublicTable, public_tables, statements
 from discreet.requests.engine_request import EngineRequest
@@ -35,11 +37,11 @@ from discreet.requests.raw_totals import (
 from discreet.requests.table_schema import Schema, StoredColumn
 
 if TYPE_CHECKING:  # for the type checker
-    from sqlglot import exp
-
-    from discreet.query.relations import Scan
+    from discreet.query.relations import Relation, Scan
 
 __all__ = ["PreparedRequest", "SqlEngine", "arrow_table"]
+
+T = TypeVar("T")
 
 
 @final
@@ -146,7 +148,36 @@ class SqlEngine(ClosingEngine):
                 failed=lambda: self.look(tables),
             )
 
-    def _guarded(self, action: Callable[[], RawTotals]) -> RawTotals:
+    def exact(self, statement: str, relations: Mapping[str, Relation]) -> list[tuple[Any, ...]]:
+        """Run plain SQL over bound relations by name, for the owner alone: nothing is bounded.
+
+        Tables are read as they are for answers.
+        """
+        print_ = Relations(self.dialect, self.scan)
+        with deep_trees():
+            given = {name: print_(relation) for name, relation in relations.items()}
+            whole = parse_one(statement)
+            listed = [
+                exp.CTE(this=each, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+                for name, each in (*print_.tables.items(), *given.items())
+            ]
+            whole.set("with_", exp.With(expressions=listed))
+            printed = self.dialect.printed(whole)
+        tables = tuple({name for each in relations.values() for name in scanned_tables(each)})
+
+        def fetch() -> list[tuple[Any, ...]]:
+            with self.snapshot(HashOrder(salt=0), tables):
+                found = self.fetch(printed, {})
+            return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+        with self._lock:
+            return run_if_unchanged(
+                lambda: self.check_unchanged(tables),
+                lambda: run_sanitized(lambda: self._guarded(fetch)),
+                failed=lambda: self.look(tables),
+            )
+
+    def _guarded(self, action: Callable[[], T]) -> T:
         """Run an action that an interrupt stops."""
         return run_interruptibly(action, self.interrupt)
 

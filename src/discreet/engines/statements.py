@@ -39,9 +39,14 @@ from discreet.engines.relations import PrintScan, Relations
 from discreet.query.expression_types import ColumnTypes, columns, typed
 from discreet.query.expressions import Expression, Literal
 from discreet.query.types import Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    Leaves,
+    Total,
+)
 from discreet.requests.raw_totals import LARGEST_TOTAL
 from discreet.requests.table_schema import KeyValue
 

@@ -9,9 +9,8 @@ owner may read it.
 An export exists as a whole or not at all, and replaces nothing, since that could be a ledger.
 It is written under another name beside its place, synced, and then linked to its place.  A link is
 refused if anything is there: between a look and a rename somebody could make a ledger there.
-Some file systems have no links (those of USB sticks, some network shares).  There the place is
-taken by creating a file that must be new, and the content is copied into it, its first byte last:
-until then it begins with a zero byte, and is neither an export nor a database.
+Some file systems have no links (those of USB sticks, some network shares).  There it is renamed,
+right after a look.
 
 What restoring promises: the new ledger begins with the entries of its source, byte for byte and all
 verified; nothing is restored that contradicts a receipt; and an entry says that it was restored,
@@ -36,7 +35,6 @@ import base64
 import errno
 import json
 import os
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -97,29 +95,9 @@ def _publish(place: Path, path: Path) -> None:
     except OSError as failure:
         if failure.errno not in _NO_LINKS:
             raise
-        _copy(place, path)
-
-
-def _copy(place: Path, path: Path) -> None:
-    """Copy a finished file to a new one, its first byte last."""
-    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    made = os.fstat(number)
-    try:
-        with place.open("rb") as source, os.fdopen(number, "wb") as file:
-            first = source.read(1)
-            file.seek(1)
-            shutil.copyfileobj(source, file)
-            file.flush()
-            os.fsync(number)
-            file.seek(0)
-            file.write(first)
-            file.flush()
-            os.fsync(number)
-    except BaseException:
-        with suppress(OSError):
-            if os.path.samestat(made, path.lstat()):
-                path.unlink()
-        raise
+        if os.path.lexists(path):
+            raise FileExistsError from None
+        place.rename(path)
 
 
 _FORMAT: Final = 1

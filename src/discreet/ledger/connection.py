@@ -129,22 +129,15 @@ class LedgerRequest(Protocol[Result_co]):
 
 @final
 class _Ticket:
-    """A request that waits; its caller is woken when it is over, or when it is to lead."""
+    """A request that waits, and what came of it."""
 
-    __slots__ = ("error", "over", "request", "result", "woken")
+    __slots__ = ("error", "over", "request", "result")
 
     def __init__(self, request: LedgerRequest[object]) -> None:
         self.request = request
-        self.woken = threading.Lock()
-        self.woken.acquire()
         self.over = False
         self.result: object = None
         self.error: BaseException | None = None
-
-    def wake(self) -> None:
-        """Let the caller look; waking twice does nothing."""
-        with suppress(RuntimeError):
-            self.woken.release()
 
 
 class LedgerConnection:
@@ -156,7 +149,7 @@ class LedgerConnection:
         self._timeout = timeout
         self._process = os.getpid()
         self._turn = threading.Lock()  # of whoever uses the store
-        self._line = threading.Lock()  # of whoever changes the next two
+        self._line = threading.Condition()  # of whoever changes the next two
         self._waiting: deque[_Ticket] = deque()
         self._leader: _Ticket | None = None
         self._state: LedgerState | None = None
@@ -182,15 +175,15 @@ class LedgerConnection:
         self.check_process()
         ticket = _Ticket(request)
         try:
-            with self._line:
-                self._waiting.append(ticket)
             self._wait(ticket)
             if not ticket.over:
                 with self._in_turn():
                     self._serve(self._batched(ticket))
         finally:
             ticket.over = True  # whoever leads passes it over from now on
-            self._hand_over(ticket)
+            if self._leader is ticket:
+                with self._line:
+                    self._line.notify_all()
         if ticket.error is not None:
             raise ticket.error.with_traceback(None)
         return cast("Result", ticket.result)
@@ -201,23 +194,14 @@ class LedgerConnection:
         A leader that an interrupt has stopped amid handing over is missed after a moment.
         """
         until = time.monotonic() + self._timeout
-        while not ticket.over:
-            with self._line:
-                if self._leader is None or self._leader.over:
-                    self._leader = ticket
-                if self._leader is ticket:
-                    return
-            ticket.woken.acquire(timeout=_MOMENT)
-            if time.monotonic() > until:
-                raise late_error()
-
-    def _hand_over(self, ticket: _Ticket) -> None:
-        """Let the next one lead, if this one did."""
         with self._line:
-            if self._leader is ticket:
-                self._leader = next((each for each in self._waiting if not each.over), None)
-                if self._leader is not None:
-                    self._leader.wake()
+            self._waiting.append(ticket)
+            while not ticket.over and self._leader is not None and not self._leader.over:
+                if time.monotonic() > until:
+                    raise late_error()
+                self._line.wait(_MOMENT)
+            if not ticket.over:
+                self._leader = ticket
 
     def check_process(self) -> None:
         """Refuse a process that was forked from the one that has opened the ledger."""
@@ -238,14 +222,14 @@ class LedgerConnection:
             self._turn.release()
 
     def _batched(self, own: _Ticket) -> list[_Ticket]:
-        """Return a ticket, and others that wait."""
-        tickets = [own]
+        """Return those that wait, the first to come first, and a ticket among them."""
+        tickets: list[_Ticket] = []
         with self._line:
             while self._waiting and len(tickets) < _MOST:
                 ticket = self._waiting.popleft()
-                if ticket is not own and not ticket.over:
+                if not ticket.over:
                     tickets.append(ticket)
-        return tickets
+        return tickets if own in tickets else [*tickets, own]
 
     def _serve(self, tickets: list[_Ticket]) -> None:
         try:
@@ -259,7 +243,6 @@ class LedgerConnection:
         finally:
             for ticket in tickets:
                 ticket.over = True
-                ticket.wake()
 
     def _record(self, tickets: list[_Ticket]) -> None:
         """Serve requests, and return when everything is durable."""

@@ -35,11 +35,11 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast, final
 
 from discreet import errors
-from discreet.accounting.amounts import decode_amounts, encode_amounts
 from discreet.accounting.box import Box
 from discreet.accounting.codec import decode
 from discreet.accounting.nodes import Node
@@ -100,14 +100,13 @@ def _exactly(channel: socket.socket, length: int) -> bytes | None:
     return bytes(parts)
 
 
-# --- requests ---------------------------------------------------------------------------------
-
-
 def request_message(request: LedgerRequest[object]) -> Message | None:
     """Return a request that changes the ledger; None for one that only looks."""
     match request:
-        case ChargeRequest() | BeginRequest():
-            return _payment(request)
+        case ChargeRequest(charge, priced):
+            verb = "charge"
+        case BeginRequest(ChargeRequest(charge, priced)):
+            verb = "begin"
         case StartRequest(key):
             return {"verb": "start", "key": key}
         case ReleaseRequest(key, answer):
@@ -119,75 +118,42 @@ def request_message(request: LedgerRequest[object]) -> Message | None:
             return {"verb": "describe", "what": entry.what, "content": entry.content()}
         case _:
             return None
+    return {"verb": verb, "key": charge.key, "question": charge.question, "asked": priced.asked}
 
 
-def _payment(request: ChargeRequest | BeginRequest) -> Message:
-    verb, paid = (
-        ("charge", request) if isinstance(request, ChargeRequest) else ("begin", request.paid)
-    )
-    charge, asked = paid.charge, paid.priced.asked
-    return {"verb": verb, "key": charge.key, "question": charge.question, "asked": asked}
-
-
-# --- results ----------------------------------------------------------------------------------
+_RESULTS: Final[Mapping[str, type[Any]]] = {
+    kind.__name__: kind for kind in (Charged, Started, StoredAnswer)
+}
 
 
 def result_message(result: object) -> Message:
-    """Return what a request has led to."""
-    match result:
-        case Charged():
-            amounts = [[path, encode_amounts(each)] for path, each in result.amounts]
-            return {
-                "kind": "charged",
-                "key": result.key,
-                "account": result.account,
-                "receipt": str(result.receipt),
-                "new": result.new,
-                "amounts": amounts,
-            }
-        case Started():
-            return {"kind": "started", "key": result.key, "attempt": result.attempt}
-        case StoredAnswer():
-            return {
-                "kind": "stored",
-                "key": result.key,
-                "question": result.question,
-                "answer": base64.b64encode(result.answer).decode("ascii"),
-                "receipt": str(result.receipt),
-                "replayed": result.replayed,
-            }
-        case _:
-            return {"kind": "done"}
+    """Return what a request has led to, field by field."""
+    if type(result).__name__ not in _RESULTS:
+        return {"kind": "done"}
+    message: Message = {"kind": type(result).__name__}
+    for field in fields(result):  # type: ignore[arg-type]  # one of ours
+        value = getattr(result, field.name)
+        if isinstance(value, bytes):
+            value = base64.b64encode(value).decode("ascii")
+        message[field.name] = str(value) if isinstance(value, Receipt) else value
+    return message
 
 
 def read_result(message: Message) -> object:
     """Return what ``result_message`` was made of, or raise the error that was sent."""
-    match message:
-        case {"kind": "charged"}:
-            return Charged(
-                key=message["key"],
-                account=message["account"],
-                receipt=Receipt.read(message["receipt"]),
-                new=message["new"],
-                amounts=tuple(
-                    (path, decode_amounts(texts, width=len(texts)))
-                    for path, texts in message["amounts"]
-                ),
-            )
-        case {"kind": "started"}:
-            return Started(key=message["key"], attempt=message["attempt"])
-        case {"kind": "stored"}:
-            return StoredAnswer(
-                key=message["key"],
-                question=message["question"],
-                answer=base64.b64decode(message["answer"]),
-                receipt=Receipt.read(message["receipt"]),
-                replayed=message["replayed"],
-            )
-        case {"kind": "error"}:
-            raise read_error(message)
-        case _:
-            return None
+    if message["kind"] == "error":
+        raise read_error(message)
+    kind = _RESULTS.get(message["kind"])
+    if kind is None:
+        return None
+    values = {field.name: message[field.name] for field in fields(kind)}
+    if "receipt" in values:
+        values["receipt"] = Receipt.read(values["receipt"])
+    if "answer" in values:
+        values["answer"] = base64.b64decode(values["answer"])
+    if "amounts" in values:
+        values["amounts"] = tuple((path, tuple(each)) for path, each in values["amounts"])
+    return kind(**values)
 
 
 def error_message(error: DiscreetError) -> Message:

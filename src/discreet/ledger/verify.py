@@ -75,29 +75,23 @@ import functools
 import hashlib
 import json
 import operator
-import os
 import re
 import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn, TextIO, TypeVar, final
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar, final
 from urllib.parse import quote
 
 from discreet.accounting import codec
 from discreet.accounting.amounts import added, decode_amounts, format_down, format_up
-from discreet.accounting.balances import (
-    ChargedBox,
-    OneRecordBalances,
-    TwoRecordBalances,
-)
+from discreet.accounting.balances import Balances, ChargedBox
 from discreet.accounting.box import Box, Contribution, shared_columns
 from discreet.accounting.budget import Budget
-from discreet.accounting.codec import decode_unit
 from discreet.accounting.currencies import Amounts, Currency, price_in_currency
 from discreet.accounting.nodes import Node
 from discreet.accounting.requests import RequestPart, RequestPricer
@@ -107,6 +101,20 @@ from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit, Relation, same_unit
 
 FIRST_HEAD: Final = "0" * 64
+Found = TypeVar("Found")
+Wrong = Iterator[tuple[str, str]]
+"""What is wrong: a kind and a message each."""
+
+
+def safely(read: Callable[..., Found], *given: object) -> Found | None:
+    """Return what was read, or None if the data cannot be read."""
+    try:
+        return read(*given)
+    except Exception:  # noqa: BLE001  garbage may fail anywhere, and it all means the same
+        return None
+
+
+# --- lines ------------------------------------------------------------------------------------
 
 
 def _refuse(text: str) -> NoReturn:
@@ -132,15 +140,9 @@ def read_canonical(text: str) -> Any:
     """Read canonical JSON; None if it is anything else, or null."""
     try:
         value = _READ(text)
-        same = canonical(value) == text
+        return value if canonical(value) == text else None
     except (ValueError, RecursionError):
         return None
-    return value if same else None
-
-
-def next_head(head: str, line: str) -> str:
-    """Return the head of an entry, from the one before it and its line."""
-    return digest(f"{head}\n{line}".encode("utf-8", "surrogatepass"))
 
 
 def digest(data: bytes) -> str:
@@ -148,48 +150,26 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-_FORMAT: Final = 1
-_HEAD: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_NAME: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
-_PATH: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}(/[A-Za-z0-9_.-]{1,64}){0,7}", re.ASCII)
+def next_head(head: str, line: str) -> str:
+    """Return the head of an entry, from the one before it and its line."""
+    return digest(f"{head}\n{line}".encode("utf-8", "surrogatepass"))
 
+
+_FORMAT: Final = 1
 Check = Callable[[Any], bool]
 
 
-def is_head(value: object) -> bool:
-    """Whether a value is a SHA-256 in hexadecimal digits.
-
-    >>> is_head("0" * 64), is_head("0" * 63), is_head(0)
-    (True, False, False)
-    """
-    return isinstance(value, str) and _HEAD.fullmatch(value) is not None
-
-
-def is_path(value: object) -> bool:
-    """Whether a value names an account.
-
-    >>> is_path("data/flu"), is_path("data/"), is_path("a/b/c/d/e/f/g/h/i")
-    (True, False, False)
-    """
-    return isinstance(value, str) and _PATH.fullmatch(value) is not None
-
-
-def parent(path: str) -> str:
-    """Return the account above another; nothing above a root.
-
-    >>> parent("data/flu/ana"), parent("data")
-    ('data/flu', '')
-    """
-    return path.rpartition("/")[0]
-
-
-def _matches(pattern: re.Pattern[str]) -> Check:
-    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
+def _matches(pattern: str) -> Check:
+    known = re.compile(pattern, re.ASCII)
+    return lambda value: isinstance(value, str) and known.fullmatch(value) is not None
 
 
 def _is_a(kind: type) -> Check:
     return lambda value: isinstance(value, kind)
+
+
+def _or_null(check: Check) -> Check:
+    return lambda value: value is None or check(value)
 
 
 def _is_said(value: object) -> bool:
@@ -204,16 +184,11 @@ def _is_count(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
-def _or_null(check: Check) -> Check:
-    return lambda value: value is None or check(value)
-
-
-_is_name: Final = _matches(_NAME)
-_is_time: Final = _matches(_TIME)
-_is_text: Final = _is_a(str)
-_is_flag: Final = _is_a(bool)
-_is_object: Final = _is_a(dict)
-_is_list: Final = _is_a(list)
+is_head: Final = _matches(r"[0-9a-f]{64}")
+is_path: Final = _matches(r"[A-Za-z0-9_.-]{1,64}(/[A-Za-z0-9_.-]{1,64}){0,7}")
+_is_name: Final = _matches(r"[0-9a-f]{32}")
+_is_time: Final = _matches(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_is_text, _is_flag, _is_object, _is_list = map(_is_a, (str, bool, dict, list))
 _COMMON: Final[Mapping[str, Check]] = {
     "format": _is_count,
     "seq": _is_count,
@@ -253,26 +228,9 @@ _KINDS: Final[Mapping[str, Mapping[str, Check]]] = {
 _CHECKS: Final = {kind: {**_COMMON, **fields} for kind, fields in _KINDS.items()}
 
 
-def field_problem(entry: Mapping[str, Any]) -> str | None:
-    """Say what is wrong with the fields of an entry; None if nothing is.
-
-    >>> field_problem({"format": 1, "kind": "start"})
-    'its fields are not those of a start.'
-    >>> field_problem({"format": 2})
-    'its format is not 1, the only one that is known.'
-    """
-    form, kind = entry.get("format"), entry.get("kind")
-    if type(form) is not int or form != _FORMAT:
-        return f"its format is not {_FORMAT}, the only one that is known."
-    checks = _CHECKS.get(kind) if isinstance(kind, str) else None
-    if checks is None:
-        return "its kind is not known."
-    if entry.keys() != checks.keys():
-        return f"its fields are not those of a {kind}."
-    for name, value in entry.items():
-        if not checks[name](value):
-            return f"what it says under {name!r} cannot be."
-    return None
+def parent(path: str) -> str:
+    """Return the account above another; nothing above a root."""
+    return path.rpartition("/")[0]
 
 
 class ChargeTexts(NamedTuple):
@@ -286,15 +244,7 @@ class ChargeTexts(NamedTuple):
     amounts: str
 
 
-_NOTHING: Final = ChargeTexts("", "", "", "", "", "")
-
-
-class ParsedEntry(NamedTuple):
-    """What a line says: its kind, its fields but the time, and of a charge the texts."""
-
-    kind: str
-    fields: Mapping[str, Any]
-    said: ChargeTexts = _NOTHING
+Fields = Mapping[str, Any]
 
 
 class UnreadableEntry(NamedTuple):
@@ -304,24 +254,36 @@ class UnreadableEntry(NamedTuple):
     message: str
 
 
-def parse_entry(line: str) -> ParsedEntry | UnreadableEntry:
-    """Read a line.
+def parse_entry(line: str) -> Fields | UnreadableEntry:
+    """Return the fields of a line that is an entry.
 
-    >>> parse_entry("[]")
-    UnreadableEntry(seq=None, message='it is not an object in canonical JSON.')
+    >>> parse_entry("[]").message
+    'it is not an object in canonical JSON.'
     """
     fields = read_canonical(line)
     if not isinstance(fields, dict):
         return UnreadableEntry(None, "it is not an object in canonical JSON.")
-    wrong = field_problem(fields)
-    if wrong is not None:
-        return UnreadableEntry(fields.get("seq"), wrong)
-    if fields["kind"] != "charge":
-        return ParsedEntry(fields["kind"], fields)
-    return ParsedEntry(
-        "charge", fields, ChargeTexts(*(canonical(fields[name]) for name in ChargeTexts._fields))
-    )
+    form, kind = fields.get("format"), fields.get("kind")
+    checks = _CHECKS.get(kind) if isinstance(kind, str) else None
+    wrong = [
+        name
+        for name, value in fields.items()
+        if checks and name in checks and not checks[name](value)
+    ]
+    if type(form) is not int or form != _FORMAT:
+        message = f"its format is not {_FORMAT}, the only one that is known."
+    elif checks is None:
+        message = "its kind is not known."
+    elif fields.keys() != checks.keys():
+        message = f"its fields are not those of a {kind}."
+    elif wrong:
+        message = f"what it says under {wrong[0]!r} cannot be."
+    else:
+        return fields
+    return UnreadableEntry(fields.get("seq"), message)
 
+
+# --- the report -------------------------------------------------------------------------------
 
 MOST: Final = 100
 """How many problems are listed."""
@@ -346,34 +308,6 @@ class Problem:
         """Say where, and what."""
         where = f"entry {self.seq}" if self.seq else "the record"
         return f"{where}, {self.kind}: {self.message}"
-
-
-@final
-class Problems:
-    """A list that stops growing, since one mistake may show in every entry.
-
-    >>> found = Problems()
-    >>> for seq in range(1000):
-    ...     found.add(seq, "line", "it cannot be read.")
-    >>> len(found.listed)
-    100
-    """
-
-    __slots__ = ("_found",)
-
-    def __init__(self) -> None:
-        """Start without any."""
-        self._found: list[Problem] = []
-
-    def add(self, seq: int, kind: str, message: str) -> None:
-        """Note a problem, if there is room."""
-        if len(self._found) < MOST:
-            self._found.append(Problem(seq, kind, message))
-
-    @property
-    def listed(self) -> tuple[Problem, ...]:
-        """The first ones."""
-        return tuple(self._found)
 
 
 @final
@@ -469,6 +403,9 @@ class Report:
         return "\n".join([*lines, f"  and {more} more"] if more > 0 else lines)
 
 
+# --- requests ---------------------------------------------------------------------------------
+
+
 @final
 @dataclass(slots=True)
 class _Request:
@@ -484,51 +421,44 @@ class Requests:
     """The progress of each request.
 
     >>> requests = Requests()
-    >>> list(requests.start({"key": "visits", "attempt": 1}))
+    >>> list(requests.step("start", {"key": "visits", "attempt": 1}, None))
     [('start', 'its key was not charged.')]
     """
 
-    __slots__ = ("_requests",)
+    __slots__ = ("requests",)
 
     def __init__(self) -> None:
         """Start without any."""
-        self._requests: dict[str, _Request] = {}
+        self.requests: dict[str, _Request] = {}
 
-    @property
-    def charges(self) -> int:
-        """How many were charged."""
-        return len(self._requests)
-
-    @property
-    def releases(self) -> int:
-        """How many were answered."""
-        return sum(request.released for request in self._requests.values())
-
-    def charge(self, entry: Mapping[str, Any], body: str) -> Iterator[tuple[str, str]]:
-        """Take a charge, and the canonical text of what it asks for."""
-        if entry["key"] in self._requests:
+    def charge(self, entry: Fields, texts: ChargeTexts) -> Wrong:
+        """Take a charge."""
+        if entry["key"] in self.requests:
             yield "charge", "its key was charged before."
-        self._requests.setdefault(entry["key"], _Request())
-        if digest(body.encode()) != entry["body"]:
+        self.requests.setdefault(entry["key"], _Request())
+        asked = ",".join((*texts[:4], canonical(entry["question"])))
+        if digest(f"[{asked}]".encode()) != entry["body"]:
             yield "charge", "its body is not the digest of what it asks for."
 
-    def step(
-        self, kind: str, entry: Mapping[str, Any], answer: object
-    ) -> Iterator[tuple[str, str]]:
+    def step(self, kind: str, entry: Fields, answer: object) -> Wrong:
         """Take what follows a charge, with the answer that is stored beside a release."""
-        match kind:
-            case "start":
-                yield from self.start(entry)
-            case "release":
-                yield from self.release(entry, answer)
-            case "fail":
-                yield from self.fail(entry)
-            case "reopen":
-                yield from self.reopen(entry)
+        request = self.requests.get(entry["key"])
+        if kind == "release":
+            if not isinstance(answer, bytes):
+                yield "answer", "its answer is missing."
+            elif len(answer) != entry["size"] or digest(answer) != entry["answer"]:
+                yield "answer", "its answer is not the one that was recorded."
+        if kind == "reopen":
+            if request is None or not request.closed:
+                yield "reopen", "its question was not closed."
+            else:
+                request.closed = False
+        elif kind == "start":
+            yield from self._start(request, entry)
+        else:
+            yield from self._end(request, kind)
 
-    def start(self, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Take a start."""
-        request = self._requests.get(entry["key"])
+    def _start(self, request: _Request | None, entry: Fields) -> Wrong:
         if request is None:
             yield "start", "its key was not charged."
             return
@@ -540,42 +470,23 @@ class Requests:
         if request.closed:
             yield "start", "its question was closed by a failed attempt."
 
-    def release(self, entry: Mapping[str, Any], answer: object) -> Iterator[tuple[str, str]]:
-        """Take a release, and the answer that is stored beside it."""
-        if not isinstance(answer, bytes):
-            yield "answer", "its answer is missing."
-        elif len(answer) != entry["size"] or digest(answer) != entry["answer"]:
-            yield "answer", "its answer is not the one that was recorded."
-        request, problem = self._in_progress(entry, "its question was closed by a failed attempt.")
-        if problem:
-            yield "release", problem
-        if request is not None:
-            request.released = True
-
-    def fail(self, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Take a failed attempt."""
-        request, problem = self._in_progress(entry, "its question was closed before.")
-        if problem:
-            yield "fail", problem
-        if request is not None:
-            request.closed = True
-
-    def _in_progress(self, entry: Mapping[str, Any], closed: str) -> tuple[_Request | None, str]:
-        """Return a request, and what is wrong unless it was started and has not ended."""
-        request = self._requests.get(entry["key"])
+    def _end(self, request: _Request | None, kind: str) -> Wrong:
+        """Take a release or a failure, which end an attempt that was started."""
         if request is None or not request.attempts:
-            return request, "its key was not charged and started."
-        if request.released:
-            return request, "its key was answered before."
-        return request, closed if request.closed else ""
+            yield kind, "its key was not charged and started."
+        elif request.released:
+            yield kind, "its key was answered before."
+        elif request.closed:
+            yield kind, "its question was closed by a failed attempt."
+        if request is not None:
+            request.released |= kind == "release"
+            request.closed |= kind == "fail"
 
-    def reopen(self, entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Take the decision to allow further attempts."""
-        request = self._requests.get(entry["key"])
-        if request is None or not request.closed:
-            yield "reopen", "its question was not closed."
-        else:
-            request.closed = False
+
+# --- prices -----------------------------------------------------------------------------------
+
+Pieces = tuple[ChargedBox, ...]
+"""What one charge costs an account: boxes, and the price in each."""
 
 
 def covers(recorded: Sequence[ChargedBox], needed: Sequence[ChargedBox]) -> bool:
@@ -594,10 +505,7 @@ def _covers(recorded: ChargedBox, needed: ChargedBox) -> bool:
     )
 
 
-Pieces = tuple[ChargedBox, ...]
-"""What one charge costs an account: boxes, and the price in each."""
-
-_KEPT_PRICES: Final = 1 << 14
+_KEPT: Final = 1 << 14
 
 
 @final
@@ -611,9 +519,9 @@ class _Tree:
 
 @final
 class RecomputedPrices:
-    """What requests cost, for the unit of a ledger."""
+    """What requests cost, for the unit of a ledger, and whether charges debit as much."""
 
-    __slots__ = ("_found", "_pricer", "_tree")
+    __slots__ = ("_boxes", "_debit", "_found", "_pricer", "_tree")
 
     def __init__(
         self,
@@ -623,24 +531,60 @@ class RecomputedPrices:
         contribution: Contribution | None = None,
     ) -> None:
         """Take who is protected, and what is known of the rows of one unit."""
-        shared = tuple(constant)
         self._pricer = RequestPricer(
-            unit=same_unit(unit), constant=shared, contribution=contribution
+            unit=same_unit(unit), constant=tuple(constant), contribution=contribution
         )
-        self._tree = functools.lru_cache(_KEPT_PRICES)(_read_tree)
-        self._found = functools.lru_cache(_KEPT_PRICES)(self._work_out)
+        cached = functools.lru_cache(_KEPT)
+        self._tree = cached(lambda text: _Tree(codec.decode(json.loads(text))))
+        self._boxes = cached(_read_boxes)
+        self._found = cached(self._work_out)
+        self._debit = functools.lru_cache(_KEPT)(self._look_at)
 
-    def learn(self, constant: Iterable[str]) -> bool:
-        """Take more columns that all rows of a unit share, and say whether there were any."""
+    def learn(self, constant: Iterable[str]) -> None:
+        """Take columns that all rows of a unit share, as a description has them."""
         new = tuple(column for column in constant if column not in self._pricer.constant)
-        self._pricer = self._pricer.sharing(new)
-        self._found.cache_clear()
-        return bool(new)
+        if new:
+            self._pricer = self._pricer.sharing(new)
+            self._found.cache_clear()
+            self._debit.cache_clear()
 
     @property
     def relation(self) -> Relation:
         """How neighbors differ."""
         return self._pricer.unit.relation
+
+    def debits(
+        self, texts: ChargeTexts, amounts: Fields, budgets: Mapping[str, Budget]
+    ) -> tuple[dict[str, Pieces], list[tuple[str, str]]]:
+        """Return what a charge costs each account, and what is wrong with it.
+
+        The budgets are those on the path of its account.
+        """
+        if amounts.keys() != budgets.keys():
+            wrong = "it does not debit exactly the accounts with a budget on its path."
+            return {}, [("charge", wrong)]
+        pieces: dict[str, Pieces] = {}
+        problems = []
+        for path, budget in budgets.items():
+            debited, wrong = self._debit(*texts[1:5], budget.currency, canonical(amounts[path]))
+            if debited is not None:
+                pieces[path] = debited
+            if wrong:
+                problems.append(("charge" if debited is None else "price", f"{wrong} ({path})."))
+        return pieces, problems
+
+    def _look_at(  # noqa: PLR0913, PLR0917  all that decides what one account pays
+        self, tree: str, scope: str, delta: str, boxes: str, currency: Currency, amounts: str
+    ) -> tuple[Pieces | None, str]:
+        """Return what one account is debited, and what is wrong with it."""
+        places = safely(self._boxes, boxes)
+        recorded = safely(_recorded, places, json.loads(amounts), len(currency.components))
+        if recorded is None:
+            return None, "its boxes or amounts cannot be read"
+        needed = safely(self.of, tree, scope, delta, currency)
+        if needed is None:
+            return recorded, "what it costs cannot be worked out"
+        return recorded, "" if covers(recorded, needed) else "it debits less than its tree costs"
 
     def of(self, tree: str, scope: str, delta: str, currency: Currency) -> Pieces:
         """Return the boxes that a request is about and what it costs there, from JSON texts."""
@@ -676,90 +620,6 @@ class RecomputedPrices:
             loss = self._pricer.two_sided(node) if two else self._pricer.one_sided(node)
             tree.known[key] = price_in_currency(currency, loss, delta)
         return tree.known[key]
-
-
-def _read_tree(text: str) -> _Tree:
-    return _Tree(codec.decode(json.loads(text)))
-
-
-_KEPT: Final = 1 << 14
-
-Found = TypeVar("Found")
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Debits:
-    """What a charge costs each account that it debits, and what is wrong with it."""
-
-    pieces: Mapping[str, Pieces]
-    problems: tuple[tuple[str, str], ...]
-
-
-@final
-class Charges:
-    """The charges of one ledger, checked one by one."""
-
-    __slots__ = ("_boxes", "_debit", "_known", "_prices")
-
-    def __init__(self, prices: RecomputedPrices) -> None:
-        """Take what requests cost."""
-        self._prices = prices
-        self._known: dict[ChargeTexts, Debits] = {}
-        self._boxes = functools.lru_cache(_KEPT)(_read_boxes)
-        self._debit = functools.lru_cache(_KEPT)(self._look_at)
-
-    def learn(self, constant: Iterable[str]) -> None:
-        """Take columns that all rows of a unit share, as a description has them."""
-        if self._prices.learn(constant):
-            self._known.clear()
-            self._debit.cache_clear()
-
-    def debits(self, said: ChargeTexts, budgets: Mapping[str, Budget]) -> Debits:
-        """Return what a charge costs; the budgets are those on the path of its account."""
-        debits = self._known.get(said)
-        if debits is None:
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            debits = self._known[said] = self._read(said, budgets)
-        return debits
-
-    def _read(self, said: ChargeTexts, budgets: Mapping[str, Budget]) -> Debits:
-        amounts = json.loads(said.amounts)
-        if amounts.keys() != budgets.keys():
-            wrong = "it does not debit exactly the accounts with a budget on its path."
-            return Debits({}, (("charge", wrong),))
-        asked = (said.tree, said.scope, said.delta, said.boxes)
-        pieces: dict[str, Pieces] = {}
-        problems = []
-        for path, budget in budgets.items():
-            debited, wrong = self._debit(*asked, budget.currency, canonical(amounts[path]))
-            if debited is not None:
-                pieces[path] = debited
-            if wrong:
-                problems.append(("charge" if debited is None else "price", f"{wrong} ({path})."))
-        return Debits(pieces, tuple(problems))
-
-    def _look_at(  # noqa: PLR0913, PLR0917  all that decides what one account pays
-        self, tree: str, scope: str, delta: str, boxes: str, currency: Currency, amounts: str
-    ) -> tuple[Pieces | None, str]:
-        """Return what one account is debited, and what is wrong with it."""
-        places = safely(self._boxes, boxes)
-        recorded = safely(_recorded, places, json.loads(amounts), len(currency.components))
-        if recorded is None:
-            return None, "its boxes or amounts cannot be read"
-        needed = safely(self._prices.of, tree, scope, delta, currency)
-        if needed is None:
-            return recorded, "what it costs cannot be worked out"
-        return recorded, "" if covers(recorded, needed) else "it debits less than its tree costs"
-
-
-def safely(read: Callable[..., Found], *given: object) -> Found | None:
-    """Return what was read, or None if the data cannot be read."""
-    try:
-        return read(*given)
-    except Exception:  # noqa: BLE001  garbage may fail anywhere, and it all means the same
-        return None
 
 
 def _read_boxes(text: str) -> tuple[Box, ...]:
@@ -861,18 +721,18 @@ class AccountHistory:
                 owed.add(pieces)
         return 0
 
-    def _everything(self, budget: Budget) -> OneRecordBalances | TwoRecordBalances:
+    def _everything(self, budget: Budget) -> Balances:
         """Owe what charges that are not known can have cost under a budget."""
         owed = self._nothing()
-        owed.everywhere, owed.every_route = budget.limit, True
+        owed.budget = budget
+        owed.exhaust()
         return owed
 
-    def _nothing(self) -> OneRecordBalances | TwoRecordBalances:
-        kind = TwoRecordBalances if self._relation.replaces else OneRecordBalances
-        return kind.nothing(self._segments[0].budget)
+    def _nothing(self) -> Balances:
+        return Balances(self._segments[0].budget, replaces=self._relation.replaces)
 
 
-def _fits(owed: OneRecordBalances | TwoRecordBalances, boxes: set[Box]) -> bool:
+def _fits(owed: Balances, boxes: set[Box]) -> bool:
     if owed.within(owed.worst(_EVERYTHING)):
         return True
     return owed.within(owed.everywhere) and all(
@@ -885,11 +745,9 @@ def _shape(piece: ChargedBox) -> tuple[bool, ...]:
     return tuple(pair > 2 * alone for alone, pair in zip(piece.added, piece.replaced, strict=True))
 
 
-_BUDGET: Final = ("budget", "its budget cannot be read, or allows more than it promises.")
+# --- the audit --------------------------------------------------------------------------------
 
-Fields = Mapping[str, Any]
-Wrong = Iterator[tuple[str, str]]
-"""What is wrong: a kind and a message each."""
+_BUDGET: Final = ("budget", "its budget cannot be read, or allows more than it promises.")
 
 
 @final
@@ -901,30 +759,29 @@ class Accounts:
     [('account', 'the account above it does not exist.')]
     """
 
-    __slots__ = ("_charges", "_histories", "_paths", "_relation")
+    __slots__ = ("_histories", "_known", "_paths", "_prices")
 
     def __init__(self) -> None:
         """Start without any."""
-        self._relation: Relation | None = None
-        self._charges: Charges | None = None
+        self._prices: RecomputedPrices | None = None
         self._histories: dict[str, AccountHistory | None] = {}
         self._paths: dict[str, dict[str, Budget]] = {}  # the first budgets on the way to each
+        self._known: dict[ChargeTexts, tuple[dict[str, Pieces], list[tuple[str, str]]]] = {}
 
     def open(self, entry: Fields) -> Wrong:
         """Take the first entry."""
-        prices = safely(_read_prices, entry)
-        if prices is None:
+        self._prices = safely(_read_prices, entry)
+        if self._prices is None:
             yield "open", "its unit, columns or contribution cannot be read."
-        else:
-            self._relation, self._charges = prices.relation, Charges(prices)
         if parent(entry["account"]):
             yield "account", "the first account lies below another."
         yield from self._put(entry)
 
     def describe(self, entry: Fields) -> None:
         """Take a description; that of a table says what all rows of a unit share in it."""
-        if entry["what"] == "schema" and self._charges is not None:
-            self._charges.learn(shared_columns(entry["content"]))
+        if entry["what"] == "schema" and self._prices is not None:
+            self._prices.learn(shared_columns(entry["content"]))
+            self._known.clear()
 
     def add(self, entry: Fields) -> Wrong:
         """Take a new account."""
@@ -943,8 +800,8 @@ class Accounts:
             yield _BUDGET
         self._histories[path] = None
         self._paths[path] = self._paths.get(parent(path), {}).copy()
-        if budget is not None and self._relation is not None:
-            self._histories[path] = AccountHistory(budget, self._relation)
+        if budget is not None and self._prices is not None:
+            self._histories[path] = AccountHistory(budget, self._prices.relation)
             self._paths[path][path] = budget
 
     def raise_to(self, entry: Fields) -> Wrong:
@@ -966,19 +823,24 @@ class Accounts:
             if history is not None:
                 history.spend_rest()
 
-    def charge(self, seq: int, path: str, said: ChargeTexts) -> Wrong:
-        """Take a charge to an account."""
+    def charge(self, seq: int, entry: Fields, texts: ChargeTexts) -> Wrong:
+        """Take a charge to an account; equal charges share what was found for the first."""
+        path = entry["account"]
         if path not in self._histories:
             yield "charge", "its account does not exist."
             return
-        if self._charges is None:
+        if self._prices is None:
             return
-        debits = self._charges.debits(said, self._paths[path])
-        yield from debits.problems
-        for account, pieces in debits.pieces.items():
+        if texts not in self._known:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[texts] = self._prices.debits(texts, entry["amounts"], self._paths[path])
+        pieces, problems = self._known[texts]
+        yield from problems
+        for account, paid in pieces.items():
             history = self._histories[account]
             if history is not None:
-                history.charge(seq, pieces)
+                history.charge(seq, paid)
 
     def balances(self, wrong: Callable[[int, str, str], None]) -> tuple[AccountBalance, ...]:
         """Add up what was charged to each account, and say where it did not fit."""
@@ -1010,7 +872,7 @@ def _raises(old: Budget, new: Budget) -> bool:
 def _read_prices(entry: Fields) -> RecomputedPrices:
     given = entry["contribution"]
     return RecomputedPrices(
-        unit=decode_unit(entry["unit"]),
+        unit=codec.decode_unit(entry["unit"]),
         constant=entry["constant"],
         contribution=None if given is None else Contribution.read(given),
     )
@@ -1049,7 +911,7 @@ class Audit:
 
     def __init__(self, receipts: Iterable[object] = ()) -> None:
         """Take receipts that the record must match, as text or as values that print so."""
-        self._problems = Problems()
+        self._problems: list[Problem] = []
         self._accounts, self._requests = Accounts(), Requests()
         self._entries = self._seq = 0
         self._head, self._ledger = FIRST_HEAD, ""
@@ -1077,11 +939,12 @@ class Audit:
             self._count(entry.seq)
             self._wrong("line", entry.message)
             return
-        self._count(entry.fields["seq"])
+        self._count(entry["seq"])
         for kind, message in self._follow(entry, before, answer):
             self._wrong(kind, message)
-        if columns is not None:
-            self._compare(entry, columns)
+        said = tuple(entry.get(name) for name in ("seq", "kind", "key", "question"))
+        if columns is not None and columns != said:
+            self._wrong("columns", "what is stored beside the line is not what the line says.")
 
     @property
     def entries(self) -> int:
@@ -1090,7 +953,7 @@ class Audit:
 
     def add_file_problem(self, message: str, kind: str = "file") -> None:
         """Note what is wrong with the record as a whole, or with what lies around it."""
-        self._problems.add(0, kind, message)
+        self._add(0, kind, message)
 
     def check_name(self, ledger: object) -> None:
         """Compare the name of the ledger with the one given beside the entries."""
@@ -1101,24 +964,31 @@ class Audit:
         """Add everything up."""
         if not self._entries:
             self.add_file_problem("it has no entries.")
-        accounts = self._accounts.balances(self._problems.add)
+        accounts = self._accounts.balances(self._add)
         for seq in sorted(self._receipts):
-            self._problems.add(seq, "receipt", "a receipt was given for it, and it is missing.")
+            self._add(seq, "receipt", "a receipt was given for it, and it is missing.")
         if self._named - {self._ledger}:
-            self._problems.add(0, "receipt", "a receipt was given by another ledger.")
+            self._add(0, "receipt", "a receipt was given by another ledger.")
+        asked = self._requests.requests
+        releases = sum(request.released for request in asked.values())
         return Report(
             ledger=self._ledger,
             entries=self._entries,
-            charges=self._requests.charges,
-            releases=self._requests.releases,
-            unreleased=self._requests.charges - self._requests.releases,
+            charges=len(asked),
+            releases=releases,
+            unreleased=len(asked) - releases,
             accounts=accounts,
             head=self._head,
-            problems=self._problems.listed,
+            problems=tuple(self._problems),
         )
 
     def _wrong(self, kind: str, message: str) -> None:
-        self._problems.add(self._seq, kind, message)
+        self._add(self._seq, kind, message)
+
+    def _add(self, seq: int, kind: str, message: str) -> None:
+        """Note a problem; the list stops growing, since one mistake may show in every entry."""
+        if len(self._problems) < MOST:
+            self._problems.append(Problem(seq, kind, message))
 
     def _count(self, seq: object) -> None:
         """Check the number of an entry, and continue from there."""
@@ -1129,65 +999,56 @@ class Audit:
         if any(head != self._head for head in self._receipts.pop(self._seq, ())):
             self._wrong("receipt", "a receipt was given for another entry in this place.")
 
-    def _compare(self, entry: ParsedEntry, columns: Columns) -> None:
-        fields = entry.fields
-        said = (fields["seq"], entry.kind, fields.get("key"), fields.get("question"))
-        if columns != said:
-            self._wrong("columns", "what is stored beside the line is not what the line says.")
-
     def _expect(self, receipt: object) -> None:
         said = _RECEIPT.fullmatch(safely(str, receipt) or "")
         if said is None:
-            self._problems.add(0, "receipt", "a receipt cannot be read.")
+            self._add(0, "receipt", "a receipt cannot be read.")
             return
         ledger, seq, head = said.groups()
         self._receipts.setdefault(int(seq), []).append(head)
         self._named.add(ledger)
 
-    def _follow(self, entry: ParsedEntry, before: str, answer: object) -> Iterator[tuple[str, str]]:
+    def _follow(self, entry: Fields, before: str, answer: object) -> Wrong:
         """Check an entry against those before it, and yield what is wrong."""
-        kind, fields = entry.kind, entry.fields
+        kind = entry["kind"]
         if (kind == "open") != (self._entries == 1):
             yield "open", "the first entry, and no other, opens a ledger."
         if kind != "release" and answer is not None:
             yield "answer", "there is an answer beside an entry that is no release."
         match kind:
             case "charge":
-                yield from self._charge(entry)
+                texts = ChargeTexts(*(canonical(entry[name]) for name in ChargeTexts._fields))
+                yield from self._requests.charge(entry, texts)
+                yield from self._accounts.charge(self._seq, entry, texts)
             case "start" | "release" | "fail" | "reopen":
-                yield from self._requests.step(kind, fields, answer)
-            case "describe" if digest(canonical(fields["content"]).encode()) != fields["digest"]:
+                yield from self._requests.step(kind, entry, answer)
+            case "describe" if digest(canonical(entry["content"]).encode()) != entry["digest"]:
                 yield "describe", "its digest is not that of its content."
             case "describe":
-                self._accounts.describe(fields)
+                self._accounts.describe(entry)
             case "account":
-                yield from self._accounts.add(fields)
+                yield from self._accounts.add(entry)
             case "open" if not self._ledger:
-                self._ledger = fields["ledger"]
-                yield from self._accounts.open(fields)
+                self._ledger = entry["ledger"]
+                yield from self._accounts.open(entry)
             case "raise" | "restore":
                 yield from self._approved(entry, before)
 
-    def _charge(self, entry: ParsedEntry) -> Iterator[tuple[str, str]]:
-        fields = entry.fields
-        account, tree, scope, delta, *_ = entry.said
-        asked = (account, tree, scope, delta, canonical(fields["question"]))
-        yield from self._requests.charge(fields, f"[{','.join(asked)}]")
-        yield from self._accounts.charge(self._seq, fields["account"], entry.said)
-
-    def _approved(self, entry: ParsedEntry, before: str) -> Iterator[tuple[str, str]]:
+    def _approved(self, entry: Fields, before: str) -> Wrong:
         """Check an entry that needs two people."""
-        people = [entry.fields[name].strip().casefold() for name in ("by", "approved_by")]
+        people = [entry[name].strip().casefold() for name in ("by", "approved_by")]
         if people[0] == people[1]:
-            yield entry.kind, "one person both asked for it and approved it."
-        if entry.kind == "raise":
-            yield from self._accounts.raise_to(entry.fields)
+            yield entry["kind"], "one person both asked for it and approved it."
+        if entry["kind"] == "raise":
+            yield from self._accounts.raise_to(entry)
             return
-        if entry.fields["from"] != before:
+        if entry["from"] != before:
             yield "restore", "it does not name the head of the entry before."
-        if entry.fields["spent"]:
+        if entry["spent"]:
             self._accounts.spend_rest()
 
+
+# --- files ------------------------------------------------------------------------------------
 
 _LEDGER: Final = 0x44504C31
 _UNMARKED: Final = 0  # entries in a database that somebody made by hand
@@ -1381,11 +1242,6 @@ def _answer(data: str | None) -> bytes | None:
 
 _BAD: Final = 5
 _LOST: Final = 1
-_TOLD: Final = """\
-verify: the output could not be written.
-  Why: stdout is closed, or the disk that it goes to is full.
-  Do:  send it elsewhere, and verify again.
-"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -1401,44 +1257,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=[],
         help="a receipt that the ledger once gave, ledger:seq:head; may be given several times",
     )
-    try:
-        given = parser.parse_args(arguments)
-    except SystemExit as ended:  # after help, or words about what was not understood
-        if ended.code or _written("", sys.stdout):
-            raise
-        return _LOST
+    given = parser.parse_args(arguments)
     try:
         report = verify_file(given.file, receipts=given.receipt)
     except DiscreetError as error:
-        _written(f"{error}\n", sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return _BAD
     status = 0 if report.ok else _BAD
-    return status if _written(f"{report}\n", sys.stdout) else status or _LOST
-
-
-def _written(text: str, stream: TextIO | None) -> bool:
-    """Write a text, and return whether it arrived."""
-    if stream is None:  # closed by the caller
-        _tell_lost()
-        return False
     try:
-        stream.write(text)
-        stream.flush()
-    except OSError as error:
-        with suppress(OSError, ValueError):  # or the interpreter would try again, and end with 120
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
-        if not isinstance(error, BrokenPipeError):  # whoever has left hears no word
-            _tell_lost()
-        return False
-    return True
-
-
-def _tell_lost() -> None:
-    if sys.stderr is not None:
-        with suppress(OSError):
-            sys.stderr.write(_TOLD)
+        sys.stdout.write(f"{report}\n")
+        sys.stdout.flush()
+    except (AttributeError, OSError):  # closed, full, or nobody reads it any more
+        sys.stdout = None  # or the interpreter would write once more
+        return status or _LOST
+    return status
 
 
 if __name__ == "__main__":

@@ -56,17 +56,15 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger_view import LedgerView
 
 
-_TAIL: Final = 1 << 16
-"""How many bytes at the end are searched first: hundreds of lines."""
-_MOST: Final = 1 << 24
-"""How many then, if there is no anchor in those: what a crash has torn is shorter by far."""
+_TAIL: Final = 1 << 20
+"""How many bytes at the end are searched: thousands of lines."""
 _LOCK_WAIT: Final = 2.0
 _TORN: Final = b" torn"
 _LINE: Final = re.compile(
     rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([0-9a-f]{32}:[1-9][0-9]{0,17}:[0-9a-f]{64})"
 )
-_BEGUN: Final = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z [0-9a-f:]{0,117}")
-_SAMPLE: Final = b"2000-01-01T00:00:00.000000Z "
+_BEGUN: Final = re.compile(rb"[0-9a-fTZ:. -]*\0*( torn)?")
+"""What a crash can have left of a line."""
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 """A file that the system lets nobody but append to opens with these alone, and no call waits."""
 
@@ -122,13 +120,16 @@ class AnchorFile:
             return None
         with os.fdopen(number, "rb") as file:
             size = _checked_size(number)
-            for length in (_TAIL, _MOST):
-                file.seek(max(0, size - length))
-                data = file.read(length)
-                found = _last(data, whole=length >= size)
-                if found is not None:
-                    return found
-        if size > _MOST or not all(_may_be_begun(line) for line in data.split(b"\n")):
+            file.seek(max(0, size - _TAIL))
+            data = file.read()
+        *lines, rest = data.split(b"\n")
+        for line in reversed(lines if size <= _TAIL else lines[1:]):
+            match = _LINE.fullmatch(line)
+            if match is not None:
+                return Anchor(match[1].decode("ascii"), Receipt.read(match[2].decode("ascii")))
+            if line and b"\0" not in line and not line.endswith(_TORN):
+                raise _changed() if _LINE.search(data) else _something_else()
+        if size > _TAIL or not all(map(_BEGUN.fullmatch, (*lines, rest))):
             raise _something_else()
         return None
 
@@ -199,24 +200,6 @@ def _checked_size(file: int) -> int:
     if not stat.S_ISREG(status.st_mode):
         raise OSError("it is not a regular file")
     return status.st_size
-
-
-def _last(data: bytes, *, whole: bool) -> Anchor | None:
-    """Return the last anchor in some bytes, of which the first line may lack its beginning."""
-    begun = data if whole else data.partition(b"\n")[2]
-    for line in reversed(begun.split(b"\n")[:-1]):
-        match = _LINE.fullmatch(line)
-        if match is not None:
-            return Anchor(match[1].decode("ascii"), Receipt.read(match[2].decode("ascii")))
-        if line and b"\0" not in line and not line.endswith(_TORN):
-            raise _changed() if _LINE.search(begun) else _something_else()
-    return None
-
-
-def _may_be_begun(line: bytes) -> bool:
-    """Say whether a crash can have left this of a line."""
-    text = line.removesuffix(_TORN).rstrip(b"\0")
-    return _BEGUN.fullmatch(text + _SAMPLE[len(text) :]) is not None
 
 
 def _changed() -> Tampered:

@@ -33,11 +33,11 @@ from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.accounting.leaf_price import UNPROTECTED
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.plan.aggregates.estimator import REFERENCE, Predicted
 from discreet.plan.binding.bound_question import BoundQuestion
 from discreet.plan.binding.value_facts import Facts, argument_of, facts_of, value_where_counted
 from discreet.plan.bounds_search import BoundsSearch, BoundsTarget, FoundBounds, bins_of
 from discreet.plan.error_forecast import ErrorForecast
+from discreet.plan.estimator import REFERENCE, Predicted
 from discreet.plan.pricing.calibration import Calibrated, Price, Sum, epsilon_sum, pure_rho, rho_sum
 from discreet.plan.pricing.group_sensitivity import GroupSensitivity, ReleaseInput, Releases
 from discreet.plan.pricing.release_composition import check_claims, composition_of

@@ -7,7 +7,7 @@ without noise, at most, with the confidence; groups are taken one by one.  Where
 decides which groups are shown, it is that of all groups, shown or not; given that it is shown, a
 small group has a larger one, which its interval knows (key ``shown-interval``).
 
-    an aggregate        as its own file in :mod:`discreet.plan.aggregates` says
+    an aggregate        as its own file in :mod:`discreet.aggregates` says
     sums and multiples  of counts and sums: the half-width of all their noises, exactly
     running sums        of counts and sums, over frames that keys decide: that of the largest frame
     others              computed from these, by formulas that depend on the data
@@ -33,7 +33,7 @@ from fractions import Fraction
 from typing import Final, final, overload
 
 from discreet.errors import OutOfRange, TooLarge, UnknownName, WrongKind
-from discreet.plan.aggregates.estimator import Linear, NoiseForecast, Predicted, four_digits_up
+from discreet.plan.estimator import Linear, NoiseForecast, Predicted, four_digits_up
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.pricing.release_parts import LAPLACE, UnpricedRelease, price_shares
 from discreet.plan.pricing.requested_price import RequestedPrice

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
-from discreet.plan.aggregates.estimator import Predicted
 from discreet.plan.error_forecast import ErrorForecast
+from discreet.plan.estimator import Predicted
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.statistics.answer_layout import AnswerColumn
 from discreet.query.expressions import (

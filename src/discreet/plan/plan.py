@@ -43,7 +43,7 @@ from discreet.accounting.currencies import format_amounts
 from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
-from discreet.plan.aggregates.estimator import Predicted
+from discreet.plan.estimator import Predicted
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases, trees_of
@@ -51,10 +51,10 @@ from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form
 from discreet.query.expressions import Expression
 from discreet.query.question import Question
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.engine_request import (
+    CellSums,
     DistinctCount,
+    DistinctSum,
     EngineRequest,
     KeyValue,
     Leaves,
@@ -139,7 +139,7 @@ class Plan(Explainable):
 
     >>> from discreet.plan.policy.policy import read_policy
     >>> from discreet.requests.table_schema import Schema
-    >>> from discreet.plan.steps import plan
+    >>> from discreet.planner import plan
     >>> from discreet.query.sql.parse import read
     >>> policy = read_policy(
     ...     'format = 1\nunit = "patient"\n[limits]\nmax_rows = 5\n'
@@ -292,7 +292,7 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         "offsets": [choice.offset for choice in releases.choices],
         "scope": scope.written(),
     }
-    known = [(noise, _cells(noise)) for noise in releases.noises]
+    known = [(noise, noise.distances.strategy) for noise in releases.noises]
     joined = [_strategy(noise, cells) for noise, cells in known if cells is not None]
     if joined:
         data["strategies"] = joined
@@ -329,22 +329,14 @@ def request_document(request: EngineRequest) -> dict[str, Any]:
     }
 
 
-def _cells(noise: Noise) -> CellStrategy | None:
-    running = noise.distances.group_strategy
-    return noise.distances.strategy if running is None else running.cells
-
-
 def _strategy(noise: Noise, strategy: CellStrategy) -> list[Any]:
     answers = [
         [name, [[place, str(weight)] for place, weight in weights]]
         for name, weights in strategy.answers
     ]
-    running = noise.distances.group_strategy
-    groups = [] if running is None else [running.order, running.frames]
-    nested = [strategy.nested] if strategy.nested else []
-    values = [[each.measure, each.low, each.high] for each in strategy.values]
+    values = [[each.measure, each.low, each.high, each.step] for each in strategy.values]
     parts = [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
-    return [*parts, *groups, *nested, *([values] if values else [])]
+    return [*parts, values, *strategy.source.document()]
 
 
 def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:

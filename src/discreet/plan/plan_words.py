@@ -161,10 +161,8 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
     if not far.moved(relation):
         return f"{noise.measure}: {about[noise.measure]}, a public number that costs nothing"
     cells = far.strategy
-    if far.group_strategy is not None:
-        cells = far.group_strategy.cells
     step = step if cells is None else Fraction(1, cells.unit)
-    unit = " times the bounds of a row" if cells is not None and cells.values else ""
+    unit = " times the bounds of a row" if cells is not None and cells.source.scaled else ""
     if isinstance(noise.mechanism, Gaussian):
         deviation = Fraction(noise.mechanism.width)
         width = f"Gaussian noise of deviation {short_number(deviation * step)}{unit}"

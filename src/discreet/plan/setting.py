@@ -1,20 +1,29 @@
-"""What is decided of a question before anything is measured.
+"""What is decided of a question before noise is chosen: who is protected, and what is measured.
 
 Trust: kernel.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
 
 from discreet.plan.binding.bound_question import BoundQuestion
+from discreet.plan.estimator import Estimator
+from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.pricing.requested_price import RequestedPrice
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.partition_selection import GroupSelection
 from discreet.query.question import Clause
+from discreet.requests.engine_request import Measure
 from discreet.requests.table_schema import Product
 from discreet.units import PrivacyUnit
+
+if TYPE_CHECKING:  # made by a later step
+    from discreet.plan.workload.group_windows import RunningCounts
+    from discreet.plan.workload.strategies import Workload
 
 
 @final
@@ -42,3 +51,23 @@ class Setting:
     def shared(self) -> bool:
         """Whether totals may share noise: for listed groups, by names that follow from the text."""
         return not (self.blind or isinstance(self.groups.public, Product))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredAggregates:
+    """All measures, and for each aggregate how it is computed and from what.
+
+    ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
+    ``workload`` which totals are measured together in cells, ``running`` which ones from sums of
+    groups; ``levels`` at which levels of a histogram quantiles are, where there are several.
+    """
+
+    measures: tuple[Measure, ...]
+    estimators: tuple[Estimator, ...]
+    uses: tuple[tuple[ReleaseInput, ...], ...]
+    about: Mapping[str, str]
+    counts_units: bool = False
+    workload: Workload | None = None
+    running: tuple[RunningCounts, ...] = ()
+    levels: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)

@@ -33,6 +33,8 @@ DEEPEST_NESTING: Final = 30
 """Parentheses, subqueries and prefix operators inside each other."""
 TALLEST_TREE: Final = 100
 """Nodes below each other in a tree."""
+MOST_OPERANDS: Final = 1000
+"""Operands of AND, OR and other functions; the list of IN may be longer."""
 MOST_ENTRIES: Final = 100
 """Entries of GROUP BY and of ORDER BY."""
 LARGEST_TREE: Final = 20_000
@@ -224,6 +226,8 @@ def check_function(name: str, known: Mapping[str, Function], count: int, span: S
             why="only functions that mean the same on every engine can be used.",
             do="see the list of functions.",
         )
+    if count > MOST_OPERANDS and name != "IN":
+        raise too_much(f"{name} has more than {MOST_OPERANDS} operands.", span)
 
 
 def scalar_of(value: object, span: Span | None = None) -> bool | int | Fraction | str | date | None:

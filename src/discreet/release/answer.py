@@ -38,19 +38,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
 from discreet import mechanisms
+from discreet.aggregates.noisy_totals import (
+    Chosen,
+    GroupSums,
+    Noisy,
+    NoisyTotal,
+    Run,
+    joined_totals,
+)
 from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.bounds_search import FALSE_ALARM, BoundsSearch, BoundsTarget, FoundBounds
 from discreet.plan.plan import Plan
 from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, Noise, ScoredChoice, trees_of
-from discreet.plan.pricing.linear_strategy import CellStrategy
-from discreet.release.noisy_totals import Chosen, GroupSums, Noisy, NoisyTotal, Run, joined_totals
+from discreet.plan.pricing.linear_strategy import kept_leaves
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
 from discreet.requests.raw_totals import (
@@ -308,37 +315,21 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     for noise in plan.noises:
         if noise.measure in drawn:
             continue
-        running = noise.distances.group_strategy
-        if running is not None:
-            exact = running.measured(_exact(raw, noise.measure), _groups(raw))
-            values = noise.mechanism.run(exact, entropy=entropy)
-            sums[noise.measure] = GroupSums(
-                strategy=running, mechanism=noise.mechanism, drawn=values
-            )
-            continue
-        strategy = noise.distances.strategy
-        if strategy is not None:
-            if strategy.nested:
-                counts = [_exact(raw, name)[places] for name in strategy.nested]
-                inside = strategy.differences(counts)
-            elif strategy.values:
-                inside = _columns(strategy, raw, places)
-            else:
-                inside = _inside(raw.leaves[noise.measure], places)
-            exact = strategy.measured(inside, places.size).ravel()
-            drawn_sums = noise.mechanism.run(exact, entropy=entropy)
-            totals |= joined_totals(strategy, noise.mechanism, drawn_sums)
-            continue
-        exact = _exact(raw, noise.measure)
-        values = noise.mechanism.run(exact[places], entropy=entropy)
-        totals[noise.measure] = NoisyTotal((Run(values=values, mechanism=noise.mechanism),))
+        strategy, law = noise.distances.strategy, noise.mechanism
+        if strategy is None:
+            exact = _exact(raw, noise.measure)[places]
+        else:
+            exact = strategy.read(raw, places)
+        values = law.run(exact, entropy=entropy)
+        if strategy is None:
+            totals[noise.measure] = NoisyTotal((Run(values=values, mechanism=law),))
+        elif strategy.source.frames:
+            sums[noise.measure] = GroupSums(strategy=strategy, mechanism=law, drawn=values)
+        else:
+            totals |= joined_totals(strategy, law, values)
     chosen = tuple(_chosen(plan, raw, places, entropy))
     keys = tuple(taken(key, places) for key in raw.keys)
     return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen, sums=sums)
-
-
-def _groups(raw: RawTotals) -> list[tuple[Any, ...]]:
-    return list(zip(*(key.to_pylist() for key in raw.keys), strict=True))
 
 
 def _exact(raw: RawTotals, measure: str) -> Integers:
@@ -364,7 +355,7 @@ def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> I
     for tree, choices in trees_of(plan.choices).items():
         from discreet.release.choices import read_tree  # noqa: PLC0415  rare
 
-        inside = _inside(raw.leaves[tree.measure], places)
+        inside = kept_leaves(raw.leaves[tree.measure], places)
         read.update(read_tree(tree, choices, inside, groups=places.size, entropy=entropy))
     for choice in plan.choices:
         if isinstance(choice, ScoredChoice):
@@ -376,30 +367,10 @@ def _leaves(
     choice: ScoredChoice, sparse: SparseLeaves, places: Integers, entropy: Entropy
 ) -> Integers:
     """Choose leaves in the groups at some places, which rise."""
-    inside = _inside(sparse, places)
+    inside = kept_leaves(sparse, places)
     from discreet.release.choices import chosen_leaves  # noqa: PLC0415  rare
 
     return chosen_leaves(choice, inside, groups=places.size, entropy=entropy)
-
-
-def _columns(strategy: CellStrategy, raw: RawTotals, places: Integers) -> SparseLeaves:
-    """Return the sums of cells of all values, in the columns of a strategy."""
-    parts = [
-        (group, column * strategy.cells + cell, added)
-        for column, value in enumerate(strategy.values)
-        for group, cell, added in [_inside(raw.leaves[value.measure], places)]
-    ]
-    group, column, added = (np.concatenate(each) for each in zip(*parts, strict=True))
-    return group, column, added
-
-
-def _inside(sparse: SparseLeaves, places: Integers) -> SparseLeaves:
-    """Return the leaves of the groups at some places, which rise, numbered by these places."""
-    group, leaf, count = sparse
-    at = np.searchsorted(places, group)
-    kept = at < places.size
-    kept[kept] = places[at[kept]] == group[kept]
-    return at[kept], leaf[kept], count[kept]
 
 
 def _check_shape(plan: Plan, raw: RawTotals) -> None:

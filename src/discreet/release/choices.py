@@ -2,6 +2,7 @@
 
 Trust: kernel.  Every block of a tree is counted once, with noise of its own; whatever else is done
 here is computed from these noisy counts.
+Proofs are in docs/proofs/plan.md.
 
 Definition.  With n rows in the leaves of a group, of which b(i) lie below leaf i and u(i) up to it,
 the score of leaf i follows from b(i), u(i) and n (:mod:`discreet.plan.pricing.group_sensitivity`);
@@ -35,14 +36,8 @@ one of at most 1 - q + M, where M bounds the error of the estimate, either way, 
 of m over the number h of levels.
 Theorem (key ``tree-ends``).  The lower end is a leaf no higher than the one of the quantile (as
 ``quantile-ends`` defines it), except with a chance of at most m; the upper end is no lower.
-Proof.  Let the value of rank floor(q (n - 1)) + 1 be in leaf L.  More than q (n - 1) rows lie below
-the end of each block that holds L, so D is above -q there, and the estimate is above -q - M, but
-for a chance of m / h on each level.  As long as that is so, the part that holds L is never passed
-over: the part that is taken holds L as well, or is lower, and then all of its leaves are.  Upper
-ends are the same with the order reversed: fewer than q (n - 1) + 1 rows lie below the start of each
-block that holds the value of rank ceil(q (n - 1)) + 1.
 
-M is that of ``tree-error`` (:mod:`discreet.plan.noise_quantiles`).  At the i-th boundary
+M is that of ``tree-error`` (:mod:`discreet.plan.noise_errors`).  At the i-th boundary
 of the first level, factors of noises are 1 - q for i blocks and -q for the others; each level below
 adds 1 - i / b for i parts and -i / b for the others, to a mean of the factors above.  So none is
 larger than 1, and squares add up along the way.
@@ -62,7 +57,7 @@ from discreet.certified import exp_neg
 from discreet.noise import SYSTEM, Entropy
 from discreet.noise.bernoulli import SIZES, CoinSizes
 from discreet.noise.entropy import checked_entropy
-from discreet.plan.noise_quantiles import error_bound
+from discreet.plan.noise_errors import error_bound
 from discreet.plan.pricing.group_sensitivity import LeafChoice, ScoredChoice
 from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 from discreet.requests.raw_totals import Integers, SparseLeaves

@@ -10,7 +10,7 @@ groups up to the last that is equal to the own one in it.
 The interval of a running sum is about the same sum of the totals without noise.  Where the frame
 depends on keys alone, it holds m groups, each with noise of its own, and the error of a sum of
 multiples of totals is that of m independent copies of its noises
-(:func:`discreet.plan.noise_quantiles.repeated_half_width`).  Frames of many groups are
+(:func:`discreet.plan.noise_errors.half_width`).  Frames of many groups are
 taken to have a few more, an eighth at most: more independent, symmetric and unimodal noise reaches
 no less far (Birnbaum 1948), and so few different sums are worked out.  LAG, LEAD and FIRST_VALUE
 have the interval of the group that they look at.  Others have none.
@@ -44,25 +44,23 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.aggregates.intervals import Ends, everything
+from discreet.aggregates.noisy_totals import FramedCounts, Intervals
+from discreet.aggregates.rationals import Rationals, weighted
 from discreet.arrays import INT64_MAX, INT64_MIN
-from discreet.plan.noise_quantiles import repeated_half_width
+from discreet.plan.noise_errors import half_width
 from discreet.query.expressions import Column, Expression, Grouped, Literal, Window, walk
 from discreet.query.types import Type
-from discreet.release.aggregates import kind_of
 from discreet.release.formula_ranges import Ranges
-from discreet.release.formulas import Formulas
+from discreet.release.formulas import Formulas, Vector, constant, vector
 from discreet.release.frames import ReleasedColumn
-from discreet.release.half_width import half_width
-from discreet.release.interval_arithmetic import Ends, everything
-from discreet.release.noisy_totals import FramedCounts, Intervals
-from discreet.release.value_arrays import Rationals, Vector, constant, vector, weighted
 from discreet.requests.raw_totals import Integers, arrow_numbers, numbers, taken
 
 if TYPE_CHECKING:  # for annotations alone
-    from discreet.plan.aggregates.estimator import Estimator
+    from discreet.aggregates.noisy_totals import Noisy
+    from discreet.plan.estimator import Estimator
     from discreet.plan.plan import Plan
     from discreet.plan.statistics.answer_layout import AnswerColumn
-    from discreet.release.noisy_totals import Noisy
 
 
 Sorted = tuple[pa.Array, bool, bool]
@@ -292,9 +290,8 @@ def summed_ends(frames: Frames, terms: Mapping[str, Fraction], known: Intervals)
     added, sizes = frames.added_up(exact.tops), frames.sizes()
     ends = np.empty(frames.size), np.empty(frames.size)
     for size in np.unique(sizes).tolist():
-        here, missed = sizes == size, 1 - known.confidence
-        one = half_width(noises, known.confidence) if size == 1 else None
-        far = repeated_half_width(noises, _few_bits(size), missed) if one is None else one
+        here = sizes == size
+        far = half_width(noises, known.confidence, times=_few_bits(size))
         ends[0][here], ends[1][here] = Rationals(added[here], exact.bottom).within(far)
     (name, *others) = terms
     return ends if others or terms[name] < 0 else known.signed(name, ends)
@@ -345,8 +342,8 @@ class _Table:
                     frames[estimate.slot] = frames[name]
                     slots[estimate.slot] = vector(estimate.type, frames[name].values())
                 continue
-            value = kind_of(estimate.estimator).value
-            by_part: list[Any] = [value(estimate.estimator, estimate.type, part) for part in parts]
+            value = estimate.estimator.value
+            by_part: list[Any] = [value(estimate.type, part) for part in parts]
             if estimate.estimator.listed:
                 levels = zip(*by_part, strict=True)
                 lists[estimate.slot] = tuple(_joined(estimate.type, level) for level in levels)
@@ -460,7 +457,7 @@ class _Table:
             known = Intervals(self.plan.request, self.parts[0], sure)
             for slot, each in used.items():
                 box = {name: known.box((name,))[name] for name in each.totals()}
-                ends[slot] = kind_of(each).range(each, known, box, count)
+                ends[slot] = each.range(known, box, count)
             low, high = Ranges(self.formulas, ends).range_of(expression).ends
         else:
             low, high = ends[expression.name]
@@ -483,7 +480,7 @@ class _Table:
         if frames.window.function in {"LAG", "LEAD", "FIRST_VALUE"}:
             if inner in self.frames:
                 return frames.looked_at(self.frames[inner].ends(confidence))
-            return frames.looked_at(kind_of(estimator).interval(estimator, known))
+            return frames.looked_at(estimator.interval(known))
         return everything(size)
 
     def _ends(
@@ -523,7 +520,7 @@ class _Table:
         """Return the intervals of groups of one part; those of a single slot are the narrowest."""
         if len(used) == 1:
             ((slot, estimator),) = used.items()
-            alone = kind_of(estimator).interval(estimator, known) or everything(places.size)
+            alone = estimator.interval(known) or everything(places.size)
             if isinstance(expression, Column):
                 return alone
             boxes = {slot: alone}
@@ -533,10 +530,7 @@ class _Table:
             )
             others = sum(len(estimator.choices()) for estimator in used.values())
             box, count = known.box(names, others), len(names) + others
-            boxes = {
-                slot: kind_of(estimator).range(estimator, known, box, count)
-                for slot, estimator in used.items()
-            }
+            boxes = {slot: estimator.range(known, box, count) for slot, estimator in used.items()}
         return Ranges(self.formulas.taken(places), boxes).range_of(expression).ends
 
 

@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from discreet.aggregates.noisy_totals import Chosen, Noisy, NoisyTotal
 from discreet.errors import WrongKind
 from discreet.release.columns import columns_of
-from discreet.release.noisy_totals import Chosen, Noisy, NoisyTotal
 from discreet.release.release import Release
 
 if TYPE_CHECKING:  # for annotations alone
@@ -79,7 +79,7 @@ def combinable(first: Plan, second: Plan) -> bool:
     """Say whether answers of two plans can be combined, before there are any."""
     drawn = first.having_threshold is not None or second.having_threshold is not None
     noises = (*first.noises, *second.noises)
-    drawn = drawn or any(noise.distances.group_strategy is not None for noise in noises)
+    drawn = drawn or any(map(_of_groups, noises))
     return not drawn and _asked(first) == _asked(second)
 
 
@@ -117,16 +117,22 @@ def remaining_spread(drawn: Sequence[Plan], plan: Plan) -> float:
 
 
 def _variances(plan: Plan) -> dict[str, Fraction]:
-    noises = (noise for noise in plan.noises if noise.distances.group_strategy is None)
+    noises = (noise for noise in plan.noises if not _of_groups(noise))
     return {name: variance for noise in noises for name, variance in _drawn(noise).items()}
 
 
 def _adds(part: Noisy, noise: Noise) -> bool:
     """Say whether another draw of a noise has a weight in a mean with what there is."""
-    if noise.distances.group_strategy is not None:
+    if _of_groups(noise):
         return False
     drawn = _drawn(noise)
     return any(_weight(_variance(part.totals[name]), new) < 1 for name, new in drawn.items())
+
+
+def _of_groups(noise: Noise) -> bool:
+    """Whether sums of groups are measured, of which no total of a group is known."""
+    strategy = noise.distances.strategy
+    return strategy is not None and bool(strategy.source.frames)
 
 
 def _drawn(noise: Noise) -> dict[str, Fraction]:

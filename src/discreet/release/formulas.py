@@ -1,4 +1,4 @@
-"""Formulas of released numbers: every function of them, group by group.
+"""Formulas of released numbers, group by group, over columns of values that may be NULL.
 
 Trust: public.  Everything here is computed from what is released already.
 
@@ -7,7 +7,9 @@ columns at a time: INTEGER is NULL outside 64 bits, FLOAT is NULL if it is not f
 divided by zero is NULL.  Functions of texts and days take one value at a time, and compute it as
 all engines do (:mod:`discreet.query.functions` and its neighbors).
 
-Definition.  Values are those of the engines: three-valued logic, NULL where an argument is NULL
+Definition.  In a column INTEGER is held as int64, FLOAT as float64 (always finite), BOOLEAN as
+bool, and all other types as Python objects.  Where a value is NULL, what stands in the array means
+nothing.  Values are those of the engines: three-valued logic, NULL where an argument is NULL
 unless the function says otherwise, and no error, whatever the values are.
 """
 
@@ -15,17 +17,121 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Final, final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.aggregates.rationals import Floats
 from discreet.arrays import INT64_MIN
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal
 from discreet.query.functions import ANYWHERE, CAST_VALUES, RELEASED
-from discreet.query.types import Type
-from discreet.release.value_arrays import Mask, Vector, constant, half_away, vector
+from discreet.query.types import Scalar, Type
+from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, nulls, numbers
+
+Mask = NDArray[np.bool_]
+_STORED: Final[dict[Type | None, Any]] = {
+    Type.INTEGER: np.int64,
+    Type.FLOAT: np.float64,
+    Type.BOOLEAN: np.bool_,
+}
+_BLANKS: Final[dict[Type | None, Any]] = {Type.INTEGER: 0, Type.FLOAT: 0.0, Type.BOOLEAN: False}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Vector:
+    """Values, and which of them are NULL; the type is None for a bare NULL.
+
+    >>> Vector.read(pa.array([3, None]), Type.INTEGER).to_list()
+    [3, None]
+    """
+
+    type: Type | None
+    values: NDArray[Any]
+    null: Mask
+
+    @classmethod
+    def read(cls, array: pa.Array, kind: Type) -> Vector:
+        """Read an Arrow array."""
+        if kind in _STORED:
+            return cls(kind, numbers(array).astype(_STORED[kind]), nulls(array))
+        return cls(kind, _objects(array.to_pylist()), nulls(array))
+
+    def arrow(self) -> pa.Array:
+        """Return an Arrow array."""
+        kind = pa.null() if self.type is None else ARROW_TYPES[self.type]
+        if self.type in _STORED:
+            return arrow_numbers(self.values, kind, self.null)
+        return arrow_values(self.to_list(), kind)
+
+    def to_list(self) -> list[Any]:
+        """Return values, None for NULL."""
+        pairs = zip(self.values.tolist(), self.null.tolist(), strict=True)
+        return [None if null else value for value, null in pairs]
+
+    def taken(self, places: NDArray[np.int64]) -> Vector:
+        """Return the values at these places."""
+        return Vector(self.type, self.values[places], self.null[places])
+
+
+def vector(kind: Type | None, values: NDArray[Any], null: Mask | None = None) -> Vector:
+    """Make a vector; floats that are not finite are NULL, and there is one zero.
+
+    >>> vector(Type.FLOAT, np.array([1.0, np.inf, -0.0])).to_list()
+    [1.0, None, 0.0]
+    """
+    missing = np.zeros(values.shape, np.bool_) if null is None else null
+    if kind is Type.FLOAT:
+        missing = missing | ~np.isfinite(values)
+        values = np.where(missing, 0.0, values) + 0.0
+    return Vector(kind, values, missing)
+
+
+def constant(value: Scalar | float, kind: Type | None, size: int) -> Vector:
+    """Return a value ``size`` times; a fraction becomes the nearest float.
+
+    >>> constant(Fraction(1, 10), Type.FLOAT, 2).to_list()
+    [0.1, 0.1]
+    """
+    if value is None or kind is None:
+        blank = np.full(size, _BLANKS.get(kind), _STORED.get(kind, object))
+        return Vector(kind, blank, np.ones(size, np.bool_))
+    if isinstance(value, Fraction):
+        value = _nearest_float(value)
+    if kind in _STORED:
+        return vector(kind, np.full(size, value, _STORED[kind]))
+    return Vector(kind, _objects([value] * size), np.zeros(size, np.bool_))
+
+
+def _nearest_float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
+
+
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
+
+
+def half_away(values: Floats) -> Floats:
+    """Round to whole numbers, halves away from zero.
+
+    >>> half_away(np.array([2.5, -2.5, 0.4])).tolist()
+    [3.0, -3.0, 0.0]
+    """
+    size = np.abs(values)
+    below = np.floor(size)
+    with np.errstate(invalid="ignore"):
+        nearest: Floats = np.copysign(below + (size - below >= 0.5), values)
+    return nearest
+
 
 Array = NDArray[Any]
 Computed = tuple[Array, Mask]

@@ -23,10 +23,10 @@ from discreet.release.odds import Odds, odds_of_plans
 from discreet.release.serialization import decode_release, encode_release
 
 if TYPE_CHECKING:  # for annotations alone
+    from discreet.aggregates.noisy_totals import Noisy
     from discreet.ledger.values import Receipt
     from discreet.loss import PrivacyLoss
     from discreet.plan.plan import Plan
-    from discreet.release.noisy_totals import Noisy
 
 
 @final

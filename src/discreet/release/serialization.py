@@ -22,10 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import mechanisms
-from discreet.errors import WrongKind
-from discreet.query.types import Type
-from discreet.release.frames import ReleasedColumn
-from discreet.release.noisy_totals import (
+from discreet.aggregates.noisy_totals import (
     Chosen,
     GroupSums,
     Noisy,
@@ -34,6 +31,9 @@ from discreet.release.noisy_totals import (
     drawn_sums,
     joined_totals,
 )
+from discreet.errors import WrongKind
+from discreet.query.types import Type
+from discreet.release.frames import ReleasedColumn
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, numbers
 
 if TYPE_CHECKING:  # for annotations alone
@@ -211,11 +211,10 @@ def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
     totals = dict(noisy.totals)
     joined: dict[str, list[int]] = {}
     for noise in plan.noises:
-        if noise.distances.group_strategy is not None:
-            joined[noise.measure] = noisy.sums[noise.measure].drawn.tolist()
-            continue
         strategy = noise.distances.strategy
-        if strategy is not None:
+        if strategy is not None and strategy.source.frames:
+            joined[noise.measure] = noisy.sums[noise.measure].drawn.tolist()
+        elif strategy is not None:
             joined[noise.measure] = drawn_sums(strategy, totals).tolist()
             totals = {name: totals[name] for name in totals if name not in strategy.names}
     return {
@@ -232,20 +231,14 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
     runs: dict[str, NoisyTotal] = {}
     sums: dict[str, GroupSums] = {}
     for noise in plan.noises:
-        running = noise.distances.group_strategy
-        if running is not None:
-            drawn = _integers(totals.pop(noise.measure))
-            sums[noise.measure] = GroupSums(
-                strategy=running, mechanism=noise.mechanism, drawn=drawn
-            )
-            continue
-        strategy = noise.distances.strategy
-        if strategy is not None:
-            drawn = _integers(totals.pop(noise.measure))
-            runs |= joined_totals(strategy, noise.mechanism, drawn)
-            continue
-        run = Run(values=_integers(totals.pop(noise.measure)), mechanism=noise.mechanism)
-        runs[noise.measure] = NoisyTotal((run,))
+        strategy, law = noise.distances.strategy, noise.mechanism
+        drawn = _integers(totals.pop(noise.measure))
+        if strategy is None:
+            runs[noise.measure] = NoisyTotal((Run(values=drawn, mechanism=law),))
+        elif strategy.source.frames:
+            sums[noise.measure] = GroupSums(strategy=strategy, mechanism=law, drawn=drawn)
+        else:
+            runs |= joined_totals(strategy, law, drawn)
     keys = plan.selection
     if plan.chosen_by in totals and isinstance(keys, mechanisms.NoisyKeys):
         run = Run(values=_integers(totals.pop(plan.chosen_by)), mechanism=keys.noise, keys=keys)

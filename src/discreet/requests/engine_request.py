@@ -39,12 +39,12 @@ from discreet.query.expression_types import check_bound, check_names
 from discreet.query.expressions import Expression
 from discreet.query.relations import Relation
 from discreet.query.types import LARGEST, SMALLEST, Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
 from discreet.requests.table_schema import KeyValue, Product
 
 __all__ = [
+    "CellSums",
     "DistinctCount",
+    "DistinctSum",
     "EngineRequest",
     "KeyColumn",
     "KeyValue",
@@ -54,6 +54,7 @@ __all__ = [
     "Total",
 ]
 
+_WIDEST: Final = 2**40
 _CLASSES: Final[dict[Type, type]] = {
     Type.INTEGER: int,
     Type.FLOAT: float,
@@ -182,6 +183,99 @@ class Leaves:
         """Refuse a bound that leaves nothing."""
         int64_range(whole(self.leaves, name="leaves", low=1), name="leaves")
         int64_range(whole(self.rows, name="rows", low=1), name="rows")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistinctSum:
+    """The sum of the different values among the kept units of a group.
+
+    Definition.  Every value is clamped to [``low``, ``high``]; NULL counts nowhere.  Each unit
+    shows at most ``most`` of its different values after that, those that come first in the order
+    of hashes.  Values that several units show are added once.
+    Theorem (key ``distinct-sum``).  Add one unit: the sum moves by a number within ``ends``, the
+    least and the largest sum of at most ``most`` different whole numbers from ``low`` to ``high``.
+    Proof.  The values that are shown are the union of what units show, and each unit decides by its
+    own rows.  So the sum grows by the values that this unit shows and no other does: at most
+    ``most`` different whole numbers between the bounds.  The largest sum of so many takes the
+    largest ones above zero, the least sum the smallest ones below it.
+
+    >>> from discreet.query.expressions import Column
+    >>> DistinctSum(name="beds", row=Column("beds"), low=0, high=5, most=3).ends
+    (0, 12)
+    """
+
+    name: str
+    row: Expression
+    low: int
+    high: int
+    most: int
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that bound nothing."""
+        int64_range(whole(self.low, name="low"), name="low")
+        int64_range(whole(self.high, name="high", low=self.low), name="high")
+        whole(self.most, name="most", low=1)
+        low, high = self.ends
+        int64_range(low, name="the least sum")
+        int64_range(high, name="the largest sum")
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Between which numbers one unit moves the sum of one group."""
+        lowest = -_largest_sum(-self.high, -self.low, self.most)
+        return lowest, _largest_sum(self.low, self.high, self.most)
+
+
+def _largest_sum(low: int, high: int, most: int) -> int:
+    """Return the largest sum of so many different whole numbers between two, or of fewer."""
+    count = max(0, min(most, high - max(low, 1) + 1))
+    return count * high - count * (count - 1) // 2
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSums:
+    """Sums of whole numbers in cells 0, 1, ..., ``cells`` - 1.
+
+    Definition.  A row is in the cell that its expression names; one that is NULL or outside counts
+    nowhere.  Its value is clamped to [``low``, ``high``]; NULL is zero.  In a unit and a group let
+    n be the number of rows in cells, whatever their values, and t(c) the exact sum of the values in
+    cell c.  If n > ``rows``, t(c) becomes t(c) rows / n, rounded toward zero: the unit counts as
+    ``rows`` rows of its own mean.
+    Theorem (key ``joint-sums``).  With w(c) = min(1, rows / n) times the unit's rows in cell c, all
+    w(c) of a unit and a group add up to at most ``rows``, and the unit adds a number between
+    w(c) min(low, 0) and w(c) max(high, 0) to cell c.  Measures with the same cells and the same
+    ``rows`` share the w(c).
+    Proof.  There are as many values between these bounds as rows in the cell, and rounding toward
+    zero leaves no interval around it.  Neither n nor the cells depend on values.
+
+    >>> from discreet.query.expressions import Column
+    >>> c, pay = Column("c"), Column("pay")
+    >>> CellSums(name="pay", row=c, cells=2, value=pay, low=0, high=9, rows=1).high
+    9
+    """
+
+    name: str
+    row: Expression
+    cells: int
+    value: Expression
+    low: int
+    high: int
+    rows: int
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that bound nothing, or that leave no room for sums."""
+        int64_range(whole(self.cells, name="cells", low=1), name="cells")
+        int64_range(whole(self.rows, name="rows", low=1), name="rows")
+        whole(self.low, name="low")
+        whole(self.high, name="high", low=self.low)
+        if self.rows * max(abs(self.low), abs(self.high)) > _WIDEST:
+            raise OutOfRange(
+                what="what one unit adds to a sum has more than forty bits.",
+                why="sums of many rows must fit into numbers of a fixed size.",
+                do="measure in coarser steps.",
+            )
 
 
 Measure = Total | DistinctCount | DistinctSum | Leaves | CellSums

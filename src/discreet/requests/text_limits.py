@@ -12,8 +12,10 @@ as NULL, where f is the fan-out of the question.  So all rows that are made of o
 text of a column than one row may.
 
 Definition.  The *text time* of a question is the sum over its calls of the units below, whether or
-not a CASE comes to them, times its fan-out.  A unit is what takes about 10 microseconds with a text
-of ``LONGEST_TEXT`` bytes: what DuckDB 1.4 needs was measured, and is rounded up.  It is at most
+not a CASE comes to them, times its fan-out; a call in a condition that a semi join computes for
+pairs of rows counts ``_PAIRS`` times.  A unit is what takes about 10 microseconds with a text
+of ``LONGEST_TEXT`` bytes: what DuckDB 1.4 and PostgreSQL 15 need was measured, and is rounded up.
+It is at most
 ``MOST_TIME``: 20 ms, so no row makes an answer miss its tick by what is done to its texts (T1).
 
 All of this follows from the question, the policy and public
@@ -25,8 +27,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from discreet.query.expression_types import columns
-from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, Window, walk
+from discreet.query.expression_types import ColumnTypes, columns
+from discreet.query.expressions import (
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Literal,
+    Window,
+    conjuncts,
+    walk,
+)
 from discreet.query.functions import searches
 from discreet.query.nodes import too_much
 from discreet.query.relations import (
@@ -41,20 +53,32 @@ from discreet.query.relations import (
     descend,
 )
 from discreet.query.types import Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    Leaves,
+    Total,
+)
 
 LONGEST_HELD: Final = 2**14
 """Code points of a text that is held."""
 MOST_TEXTS: Final = 100
 MOST_TIME: Final = 2000
 _UNITS: Final = {"REPLACE": 32, "LOWER": 8, "UPPER": 8, "TRIM": 4}
+_TO_FLOAT: Final = 16
+"""Units of reading a text as a FLOAT, which may have very many digits; other types have few."""
+_PAIRS: Final = 100
 _PLAIN_LIKE: Final = 8
 _SEARCHES: Final = 8
 """Parts of a pattern with both % and _."""
+_COMPARED: Final = 2
+"""Units for each letter of a pattern with %, which may be compared at every place of a text."""
 _CUT_OFF: Final = 20
 """Units for each letter of a pattern with several searches, which are cut off by halving."""
+_Node = tuple[Expression, ColumnTypes, int]
+"""An expression, the types of the columns that it reads, and how often it counts."""
 _PATTERN: Final = 1000
 """Code points of a pattern of LIKE."""
 _MAKERS: Final = frozenset({"LOWER", "UPPER", "SUBSTR", "CONCAT", "TRIM", "REPLACE"})
@@ -63,14 +87,16 @@ _MAKERS: Final = frozenset({"LOWER", "UPPER", "SUBSTR", "CONCAT", "TRIM", "REPLA
 def check_text_work(request: EngineRequest, *, fan_out: int = 1) -> None:
     """Refuse a question that makes too many texts of one row, or works on them for too long."""
     nodes, time = list(_nodes(request)), 0
-    for node in nodes:
+    for node, types, times in nodes:
         if isinstance(node, Call) and node.function == "LIKE":
             pattern = _pattern(node)
             if len(pattern) > _PATTERN or searches(pattern) > _SEARCHES:
                 raise too_much("this pattern is too long.", node.span)
-            time += _time_of_like(pattern)
+            time += _time_of_like(pattern) * times
         elif isinstance(node, Call):
-            time += _UNITS.get(node.function, 0)
+            time += _UNITS.get(node.function, 0) * times
+        elif isinstance(node, Cast) and node.to is Type.FLOAT:
+            time += _TO_FLOAT * times if types.type_of(node.argument) is Type.TEXT else 0
     if _text_work(request, nodes) > MOST_TEXTS:
         raise too_much("the question makes too many texts of one row.", None)
     if time * fan_out > MOST_TIME:
@@ -83,9 +109,10 @@ def _pattern(node: Call) -> str:
 
 
 def _time_of_like(pattern: str) -> int:
-    if "_" not in pattern or "%" not in pattern:
+    if "%" not in pattern:
         return _PLAIN_LIKE
-    return max(_PLAIN_LIKE, len(pattern) * (1 if searches(pattern) <= 1 else _CUT_OFF))
+    several = "_" in pattern and searches(pattern) > 1
+    return max(_PLAIN_LIKE, len(pattern) * (_CUT_OFF if several else _COMPARED))
 
 
 def text_work(request: EngineRequest) -> int:
@@ -93,20 +120,20 @@ def text_work(request: EngineRequest) -> int:
     return _text_work(request, _nodes(request))
 
 
-def _text_work(request: EngineRequest, nodes: Iterable[Expression]) -> int:
-    made = sum(map(_makes_text, nodes))
+def _text_work(request: EngineRequest, nodes: Iterable[_Node]) -> int:
+    made = sum(_makes_text(node) for node, _, _ in nodes)
     return made + sum(map(_copies, descend(request.relation)))
 
 
-def _nodes(request: EngineRequest) -> Iterator[Expression]:
+def _nodes(request: EngineRequest) -> Iterator[_Node]:
     """Yield all calls and casts of a request, and whatever else holds an expression."""
     waiting = list(_expressions(request))
     while waiting:
-        node = waiting.pop()
+        node, types, times = waiting.pop()
         below = node.children()
         if below:  # a column or a literal makes nothing
-            yield node
-            waiting += below
+            yield node, types, times
+            waiting += ((child, types, times) for child in below)
 
 
 def _makes_text(node: Expression) -> bool:
@@ -165,7 +192,37 @@ def _copies(node: Relation) -> int:
     return len(plain) - len(set(plain))
 
 
-def _expressions(request: EngineRequest) -> Iterator[Expression]:
+def _expressions(request: EngineRequest) -> Iterator[_Node]:
+    types = ColumnTypes(dict(columns(request.relation)))
+    for value in _of_rows(request):
+        yield value, types, 1
+    for node in descend(request.relation):
+        sides = [columns(child) for child in node.children()]
+        below = ColumnTypes(dict(pair for side in sides for pair in side))
+        if isinstance(node, SemiJoin) and node.on is not None:
+            left, right = map(dict, sides)
+            for part in conjuncts(node.on):
+                yield part, below, _PAIRS if is_of_pairs(part, left, right) else 1
+        else:
+            yield from ((value, below, 1) for value in node.expressions())
+
+
+def is_of_pairs(part: Expression, left: Collection[str], right: Collection[str]) -> bool:
+    """Whether a condition of a join has to be computed for pairs of rows.
+
+    It has not if each value that it compares by ``=`` is one of one side: equal values are found
+    by their hashes.
+
+    >>> same = Call("=", (Column("city"), Call("LOWER", (Column("name"),))))
+    >>> is_of_pairs(same, {"city"}, {"name"}), is_of_pairs(same, {"city", "name"}, {"name"})
+    (False, True)
+    """
+    sides = part.arguments if isinstance(part, Call) and part.function == "=" else (part,)
+    reads = ({each.name for each in walk(side) if isinstance(each, Column)} for side in sides)
+    return any(names & {*left} and names & {*right} for names in reads)
+
+
+def _of_rows(request: EngineRequest) -> Iterator[Expression]:
     yield from request.unit
     yield from (key.expression for key in request.keys)
     for measure in request.measures:
@@ -176,5 +233,3 @@ def _expressions(request: EngineRequest) -> Iterator[Expression]:
                 yield value
             case CellSums(row=row, value=value):
                 yield from (row, value)
-    for node in descend(request.relation):
-        yield from node.expressions()

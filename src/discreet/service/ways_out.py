@@ -19,7 +19,7 @@ from discreet.ledger.values import path_and_ancestors
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Limits
 from discreet.query.sql.tokens import Token, TokenKind, tokens
-from discreet.session.planning import fits_after
+from discreet.session.previews import fits_after
 
 
 def amounts_of_plan(budget: Budget, plan: Plan) -> Sequence[int]:

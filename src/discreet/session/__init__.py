@@ -22,7 +22,8 @@ if TYPE_CHECKING:  # each is loaded when first used, because most sessions need 
         check,
         csv_form,
         first_look,
-        people_by_key,
+        kind_of,
+        open_tables,
         propose_columns,
         unit_guesses,
     )

@@ -1,14 +1,14 @@
-"""One answer, from the charge to the record.
+"""From a question to its answer: plan, pay, read, add noise, record, tell.
 
 Trust: kernel (T3).
 
-The order of these steps is the promise: data is read after it was paid for, and
-told after it was recorded.
+The order of these steps is the promise: data is read after it was paid for, and told after it was
+recorded.
 
     find      an answer on record is handed out again, for free
     look      data that changed since it was opened is refused
-    charge    the request is paid for, or refused: durable before the next step
-    start     from here on, data may be read
+    begin     the request is charged, or refused, and its start recorded: durable before the next
+              step; from here on, data may be read
     draw      the engine computes bounded totals, and noise is added; missing bounds are found
               first, in the same way
     release   the answer is stored, and what is stored is handed out
@@ -25,17 +25,25 @@ What no row can cause is told as it is, and asking again continues: an interrupt
 a server that no connection reaches, data that is seen to have changed since it was opened, missing
 random bits before the first noise.  A server that fails once rows are read may have failed because
 of one of them.  Spark itself replaces a lost executor within the attempt.
+
+Answers in two stages.  Bounds are found first, and then the answer within them.  Both stages are
+paid for before the first one reads data, and told together: nobody sees bounds from an attempt that
+broke off.  The bounds are stored with the digest of the plan that they led to and the answer of
+that plan: whoever reads it plans the second stage again, and gets the same.
 """
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from types import ModuleType
 from typing import TYPE_CHECKING, Final, Protocol, final
 
+from discreet.accounting.currencies import BasicCurrency
 from discreet.engines.engine import Engine
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import scanned_tables
@@ -43,31 +51,44 @@ from discreet.errors import (
     DiscreetError,
     EngineStopped,
     EntropyError,
+    LedgerError,
     SourceChanged,
     WrongKind,
 )
+from discreet.ledger import Ledger
 from discreet.ledger.entries import canonical, digest
 from discreet.ledger.requests import refuse_closed
-from discreet.ledger.values import StoredAnswer
+from discreet.ledger.values import Started, StoredAnswer
 from discreet.noise import SYSTEM, Entropy
-from discreet.plan.pricing.requested_price import check_confirmed, check_least
-from discreet.release.answer import answer
+from discreet.plan.binding.bound_question import BoundQuestion, bind_question
+from discreet.plan.plan import Plan
+from discreet.plan.policy.policy import Policy
+from discreet.plan.pricing.requested_price import check_allowed, check_confirmed, check_least
+from discreet.planner import plan as plan_question
+from discreet.query.question import Question
+from discreet.release.answer import answer, private_bounds
+from discreet.release.release import Release
 from discreet.requests.raw_totals import RawTotals
-from discreet.session.record import answer_failed_error
+from discreet.requests.table_schema import Schema
+from discreet.session.programs import Program, ProgramRows, check_program, program_rows
+from discreet.session.public_tables import PublicTableReader
+from discreet.session.record import Record, Rehearsal, answer_failed_error
+from discreet.units import PrivacyUnit
 
-if TYPE_CHECKING:  # the record is handed in; a plain question has one stage
+if TYPE_CHECKING:  # handed in; a plain question has one stage
     from discreet.accounting import Box, Node
-    from discreet.plan.plan import Plan
-    from discreet.plan.policy.policy import Limits
+    from discreet.plan.bounds_search import FoundBounds
     from discreet.plan.pricing.calibration import Price
+    from discreet.planner import SecondStage
     from discreet.requests.engine_request import EngineRequest
-    from discreet.session.programs import Program
-    from discreet.session.record import Record
-    from discreet.session.two_stages import SecondStagePlanner
+    from discreet.session.inquiry import PriceOptions
 
 _SALT_BITS = 63
 _FAILURE: Final = b'{"failed":true,"format":1}'
 """What is stored in place of an answer that failed after noise was drawn."""
+_KEPT: Final = 256
+_BOUND: Final = 64
+_STAGES: Final = 1
 
 
 class Payable(Protocol):
@@ -107,49 +128,164 @@ class Payable(Protocol):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPipeline:
-    """Carries out plans with an engine, a record, and the account that pays."""
+    """Plans and answers questions with an engine, a record, and the account that pays."""
 
     engine: Engine
+    schema: Schema
+    policy: Policy
+    unit: PrivacyUnit
     record: Record
     account: str | None = None
-    entropy: Entropy = SYSTEM
     states: Mapping[str, str] = field(default_factory=dict)
     """The names of the states that tables were opened in, by their folded names."""
-    limits: Limits | None = None
-    """What the policy allows; None where a large price needs no confirmation."""
     least: Fraction = Fraction(0)
     """The least epsilon of whatever reads data and is paid for, behind a server (T1)."""
+    entropy: Entropy = SYSTEM
+    _plans: dict[object, Plan] = field(default_factory=dict, init=False, repr=False)
+    _bound: dict[Question, ProgramRows] = field(default_factory=dict, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
-    def answer_plan(
-        self, plan: Plan, *, plan_stage: SecondStagePlanner, draw: int = 1
-    ) -> StoredAnswer:
-        """Return the answer on record for a plan, after paying and drawing it if need be.
+    @property
+    def test_mode(self) -> bool:
+        """Whether nothing that is answered is private, at any price."""
+        return isinstance(self.record, Rehearsal)
 
-        Args:
-            plan: what is asked.
-            plan_stage: plans an answer once its bounds are found.
-            draw: 1, or a higher number for another answer to the same plan.
-        """
-        return self.run_steps(
-            plan, self.question(plan, draw), partial(self._draw, plan, plan_stage)
+    # --- planning: whatever can be refused is refused here, and nothing is spent --------------
+
+    def plan(
+        self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
+    ) -> Plan:
+        """Plan a question, with bounds that were found for it before; the engine could run it."""
+        plan = plan_question(
+            question,
+            schema=self.schema,
+            policy=self.policy,
+            unit=self.unit,
+            public_rows=self._public_rows,
+            found_bounds=found,
+            concentrated=bool(price.get("error")) and self._concentrated(),
+            own_delta=self._own_delta,
+            ceiling=not self.test_mode,
+            **price,
+        )
+        requests = [plan.request]
+        if plan.search is not None:
+            widest, _ = self.second_stage(plan, plan.search.widest)
+            requests = [plan.search.request, widest.request]
+        for request in requests:
+            self.engine.check(request)
+        return self.keep(plan)
+
+    def second_stage(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
+        """Plan the answer once bounds are found."""
+        from discreet.planner import plan_second_stage  # noqa: PLC0415  rare
+
+        return plan_second_stage(
+            plan, found, schema=self.schema, policy=self.policy, public_rows=self._public_rows
         )
 
-    def perform(self, program: Program) -> StoredAnswer:
-        """Return what is on record for a program, after paying and carrying it out if need be."""
+    def bind(self, question: Question) -> BoundQuestion:
+        """Bind the names of a question."""
+        most = self.policy.limits.max_fan_out
+        return bind_question(question, self.schema, self._public_rows, self.unit.columns, most)
 
-        def draw() -> bytes:
-            order = self.order()
-            raws = tuple(self.engine.run(read, order=order) for read in program.reads)
-            drawn = partial(
-                program.draw,
-                raws,
-                entropy=self.entropy,
-                digest=program.digest,
-                sources=self.sources(program),
+    def program_rows(self, question: Question) -> ProgramRows:
+        """Bind the rows that a program may read; public facts alone are kept.
+
+        A program is bound when it is planned, and once more before it is carried out.  What it is
+        bound to follows from question, schema, policy, unit, and the rows of public tables: without
+        any of these, binding a question again gives what it gave before.
+        """
+        private = not any(table.public for table in self.schema.tables)
+        rows = self._bound.get(question) if private else None
+        if rows is None:
+            rows = program_rows(
+                self.bind(question), schema=self.schema, policy=self.policy, unit=self.unit
             )
-            return finish_with_noise(drawn)
+        if private:
+            if len(self._bound) >= _BOUND:
+                self._bound.clear()
+            self._bound[question] = rows
+        return rows
 
-        return self.run_steps(program, program.digest, draw)
+    @property
+    def _public_rows(self) -> PublicTableReader:
+        return PublicTableReader(self.engine, self.schema)
+
+    def _concentrated(self) -> bool:
+        """Return whether the budget that pays is counted in something other than epsilon."""
+        budget = self.policy.budget
+        if isinstance(self.record, Ledger):
+            budget = self.record.left(account=self.account).budget
+        return budget is not None and not isinstance(budget.currency, BasicCurrency)
+
+    def _own_delta(self) -> Fraction:
+        """Return what the budget that pays lends to a question that needs a delta."""
+        budget = self.policy.budget
+        if isinstance(self.record, Ledger):
+            with suppress(LedgerError):  # planning goes on without the ledger
+                budget = self.record.left(account=self.account).budget
+        return Fraction(0) if budget is None else budget.own_delta
+
+    # --- plans of this session ----------------------------------------------------------------
+
+    def keep(self, plan: Plan) -> Plan:
+        """Remember a plan that was made here; only such plans are carried out."""
+        with self._lock:
+            self._plans.pop(_name(plan), None)
+            self._plans[_name(plan)] = plan
+            if len(self._plans) > _KEPT:
+                del self._plans[next(iter(self._plans))]
+        return plan
+
+    def kept(self, plan: Plan) -> Plan:
+        """Return a plan as it was made here; refuse any other.
+
+        A plan from elsewhere may rest on other bounds, another unit or another policy, and would be
+        answered for less than it costs here.
+        """
+        known = self._plans.get(_name(plan))
+        if known is None or known != plan:
+            raise WrongKind(
+                what="this plan was not made by this session, or too long ago.",
+                why="it may rest on other bounds, another unit or another policy.",
+                do="plan the question with this session, and ask for that.",
+            )
+        return known
+
+    # --- answering ----------------------------------------------------------------------------
+
+    def answer(self, plan: Plan, draw: int = 1, *, confirm: bool = False) -> Release:
+        """Return the answer to a plan; ``draw`` above 1 is another answer to the same plan."""
+        stored = self._carry_out(
+            plan, self.question(plan, draw), partial(self._draw, plan), confirm=confirm
+        )
+        return self._decode(plan, stored)
+
+    def perform(self, program: object, *, confirm: bool = False) -> StoredAnswer:
+        """Return what is on record for a program, after paying and carrying it out if need be."""
+        known = check_program(program, self.program_rows, self.unit)
+        if not self.test_mode:
+            check_allowed(known.price, self.policy.limits)
+        for read in known.reads:
+            self.engine.check(read)
+        return self._carry_out(known, known.digest, partial(self._drawn, known), confirm=confirm)
+
+    def _carry_out(
+        self, plan: Payable, question: str, draw: Callable[[], bytes], *, confirm: bool
+    ) -> StoredAnswer:
+        """Take all steps with a function that reads the data and returns what will be stored."""
+        stored = self.record.find(question)
+        if stored is not None:
+            return _answered(stored)
+        if not (confirm or self.test_mode):
+            check_confirmed(plan.price, self.policy.limits)
+        check_least(plan.price, self.least)
+        self.check_sources(plan)
+        key, begun = self._begin(plan, question)
+        if isinstance(begun, Started):
+            begun = self.record.release(key, self._close_on_failure(key, draw))
+        return _answered(begun)
 
     def question(self, plan: Plan, draw: int) -> str:
         """Return the name under which a draw of a plan is on record."""
@@ -163,20 +299,40 @@ class AnswerPipeline:
         """Refuse data that changed since it was opened."""
         self.engine.identities(_tables(plan))
 
-    def run_steps(self, plan: Payable, question: str, draw: Callable[[], bytes]) -> StoredAnswer:
-        """Take all steps with a function that reads the data and returns what will be stored."""
-        stored = self.record.find(question)
-        if stored is not None:
-            return _answered(stored)
-        if self.limits is not None:
-            check_confirmed(plan.price, self.limits)
-        check_least(plan.price, self.least)
-        self.check_sources(plan)
-        key = self._pay(plan, question)
-        begun = self.record.start(key)
-        if isinstance(begun, StoredAnswer):
-            return _answered(begun)
-        return _answered(self.record.release(key, self._close_on_failure(key, draw)))
+    def _begin(self, plan: Payable, question: str) -> tuple[str, Started | StoredAnswer]:
+        """Charge a plan and record its start; return the key, and the answer if there is one.
+
+        A loss that a budget cannot count as it is may be counted outside an event of the plan's
+        delta; the currencies of the accounts decide which.
+        """
+        try:
+            return self._charge(plan, question, None)
+        except WrongKind:
+            if plan.delta is None:
+                raise
+        return self._charge(plan, question, plan.delta)
+
+    def _charge(
+        self, plan: Payable, question: str, delta: Fraction | None
+    ) -> tuple[str, Started | StoredAnswer]:
+        key = self._key(question, delta)
+        return key, self.record.begin(
+            plan.tree,
+            key=key,
+            question=question,
+            scope=plan.scope,
+            delta=delta,
+            account=self.account,
+        )
+
+    def keys(self, plan: Plan) -> frozenset[str]:
+        """Return the keys under which a plan may have been paid for."""
+        return frozenset(self._key(plan.digest, delta) for delta in (None, plan.delta))
+
+    def _key(self, question: str, delta: Fraction | None) -> str:
+        if delta is None and self.account is None:
+            return question
+        return _digest(question, None if delta is None else str(delta), self.account)
 
     def _close_on_failure(self, key: str, draw: Callable[[], bytes]) -> bytes:
         """Read the data; close the question if that fails for a reason that may depend on it."""
@@ -195,74 +351,105 @@ class AnswerPipeline:
             failure = answer_failed_error()
         raise failure
 
-    def _pay(self, plan: Payable, question: str) -> str:
-        """Pay for a plan, and return the key of the charge.
-
-        A loss that a budget cannot count as it is may be counted outside an event of the plan's
-        delta; the currencies of the accounts decide which.
-        """
-        try:
-            return self._charge(plan, question, None)
-        except WrongKind:
-            if plan.delta is None:
-                raise
-        return self._charge(plan, question, plan.delta)
-
-    def keys(self, plan: Plan) -> frozenset[str]:
-        """Return the keys under which a plan may have been paid for."""
-        return frozenset(self._key(plan.digest, delta) for delta in (None, plan.delta))
-
-    def _key(self, question: str, delta: Fraction | None) -> str:
-        if delta is None and self.account is None:
-            return question
-        return _digest(question, None if delta is None else str(delta), self.account)
-
-    def _charge(self, plan: Payable, question: str, delta: Fraction | None) -> str:
-        key = self._key(question, delta)
-        self.record.charge(
-            plan.tree,
-            key=key,
-            question=question,
-            scope=plan.scope,
-            delta=delta,
-            account=self.account,
-        )
-        return key
-
-    def _draw(self, plan: Plan, plan_stage: SecondStagePlanner) -> bytes:
-        """Read the data, and return an answer as it will be stored."""
-        order = self.order()
-        if plan.search is None:
-            raw = self.engine.run(plan.request, order=order)
-            return finish_with_noise(partial(self._add_noise, plan, raw))
-        written: bytes = two_stages().draw_in_stages(
-            plan,
-            plan_stage,
-            engine=self.engine,
-            entropy=self.entropy,
-            order=order,
-            sources=self.sources(plan),
-        )
-        return written
-
-    def _add_noise(self, plan: Plan, raw: RawTotals) -> bytes:
-        """Add noise, and return an answer as it will be stored, with the states of its tables."""
-        release = answer(plan, raw, entropy=self.entropy)
-        return replace(release, sources=self.sources(plan)).written()
+    # --- drawing and reading ------------------------------------------------------------------
 
     def order(self) -> HashOrder:
         """Draw the order in which groups of a unit are kept, anew for every attempt."""
         return HashOrder(salt=self.entropy.bits(_SALT_BITS))
 
+    def _draw(self, plan: Plan) -> bytes:
+        """Read the data, and return an answer as it will be stored, with the states of tables."""
+        order, sources = self.order(), self.sources(plan)
+        first = plan.request if plan.search is None else plan.search.request
+        raw = self.engine.run(first, order=order)
 
-def two_stages() -> ModuleType:
-    """Return what draws and reads answers in two stages, which are rare."""
-    from discreet.session import two_stages as module  # noqa: PLC0415  rare
+        def noisy(final: Plan, raw: RawTotals) -> bytes:
+            return replace(answer(final, raw, entropy=self.entropy), sources=sources).written()
 
-    return module
+        if plan.search is None:
+            return _finish_with_noise(lambda: noisy(plan, raw))
+        return _finish_with_noise(lambda: self._draw_second(plan, raw, order, noisy))
+
+    def _draw_second(
+        self,
+        plan: Plan,
+        raw: RawTotals,
+        order: HashOrder,
+        noisy: Callable[[Plan, RawTotals], bytes],
+    ) -> bytes:
+        """Find bounds, answer within them, and return both as they will be stored."""
+        assert plan.search is not None  # noqa: S101  (for the type checker)
+        bounds = private_bounds(plan.search, raw, entropy=self.entropy)
+        final, stage = self.second_stage(plan, bounds)
+        document = {
+            "answer": json.loads(noisy(final, self.engine.run(final.request, order=order))),
+            "bounds": [
+                [each.about, str(each.low), str(each.high), each.seen, str(each.outside)]
+                for each in bounds
+            ],
+            "format": _STAGES,
+            "stage": stage,
+        }
+        return canonical(document).encode("ascii")
+
+    def _drawn(self, program: Program) -> bytes:
+        """Read the data, and return what a program will have stored."""
+        order = self.order()
+        raws = tuple(self.engine.run(read, order=order) for read in program.reads)
+        return _finish_with_noise(
+            partial(
+                program.draw,
+                raws,
+                entropy=self.entropy,
+                digest=program.digest,
+                sources=self.sources(program),
+            )
+        )
+
+    def read(self, stored: bytes, plan: Plan) -> Release:
+        """Read an answer as it was stored; one of two stages with the plan that bounds led to."""
+        if plan.search is None:
+            return Release.read(stored, plan)
+        from discreet.plan.bounds_search import FoundBounds  # noqa: PLC0415  rare
+
+        try:
+            document = json.loads(stored)
+            bounds = tuple(
+                FoundBounds(
+                    about=str(about),
+                    low=Fraction(low),
+                    high=Fraction(high),
+                    seen=bool(seen),
+                    outside=Fraction(outside),
+                )
+                for about, low, high, seen, outside in document["bounds"]
+            )
+            stage, known = document["stage"], document["format"] == _STAGES
+            inner = canonical(document["answer"])
+        except (ValueError, KeyError, TypeError, ZeroDivisionError):
+            raise _unreadable() from None
+        final, expected = self.second_stage(plan, bounds)
+        if not known or expected != stage:
+            raise _unreadable()
+        return Release.read(inner.encode("ascii"), self.keep(final))
+
+    def _decode(self, plan: Plan, stored: StoredAnswer) -> Release:
+        """Read what is stored; errors are shown at the confidence that is asked for now."""
+        release = self.read(stored.answer, plan)
+        if stored.replayed:
+            told = release.columns
+            release = Release.of(release.plan, release.parts, release.sources)
+            columns = tuple(
+                replace(new, values=old.values, unclipped=None) if old.unclipped is None else new
+                for new, old in zip(release.columns, told, strict=True)
+            )
+            release = replace(release, columns=columns)  # numbers stay as they were told
+        return release.recorded(
+            stored.receipt, replayed=stored.replayed, private=not self.test_mode
+        )
 
 
-def finish_with_noise(finish: Callable[[], bytes]) -> bytes:
+def _finish_with_noise(finish: Callable[[], bytes]) -> bytes:
     """Draw noise and finish an answer; if that fails, the failure is what will be stored."""
     try:
         return finish()
@@ -284,6 +471,11 @@ def _answered(stored: StoredAnswer) -> StoredAnswer:
     raise answer_failed_error()
 
 
+def _name(plan: Plan) -> object:
+    """Return what tells plans apart: the digest, and how errors are shown."""
+    return plan.digest, plan.confidence, plan.predicted
+
+
 def _tables(plan: Payable) -> frozenset[str]:
     """Return the tables that any stage of a plan reads."""
     return frozenset(table for read in plan.reads for table in scanned_tables(read.relation))
@@ -291,3 +483,11 @@ def _tables(plan: Payable) -> frozenset[str]:
 
 def _digest(*parts: object) -> str:
     return digest(canonical(parts).encode("ascii"))
+
+
+def _unreadable() -> WrongKind:
+    return WrongKind(
+        what="a stored answer cannot be read with its plan.",
+        why="it was written by another version of this package, or changed since.",
+        do="read it with the version that wrote it, or ask at another price.",
+    )

@@ -28,8 +28,7 @@ from discreet.session.opening_arguments import (
     session_of,
     unit_of,
 )
-from discreet.session.planning import check_keys
-from discreet.session.public_tables import check_sources_apart, check_stays_private
+from discreet.session.public_tables import check_keys, check_sources_apart, check_stays_private
 from discreet.session.record import NoLedger, Record, Rehearsal, check_account
 from discreet.session.schemas import schema_of
 from discreet.session.session import Session

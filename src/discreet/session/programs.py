@@ -44,7 +44,7 @@ from discreet.plan.statistics.contribution_bounds import (
     one_row_of,
     table_limits,
 )
-from discreet.plan.steps import check_unit
+from discreet.planner import check_unit
 from discreet.query.canonical import canonical
 from discreet.query.expressions import Column, Expression
 from discreet.query.question import Clause, Question
@@ -55,7 +55,6 @@ from discreet.requests.table_schema import Schema
 from discreet.units import PrivacyUnit
 
 _FORMAT: Final = 1
-_KEPT: Final = 64
 
 
 @final
@@ -124,39 +123,6 @@ def program_rows(
     )
     promises = promises_behind(bound.rows.relation, bound.rows.scope, schema=schema, unit=unit)
     return ProgramRows(bound=bound, contributions=contributions, promises=promises)
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramBinder:
-    """Binds questions of programs under the rules of one session, each once where it may be.
-
-    A program is bound when it is planned, and once more before it is carried out.  What it is bound
-    to follows from question, schema, policy and unit, which do not change while a session is open,
-    and from the rows of public tables.  So where all tables are private, binding a question again
-    gives what it gave before, and what is kept here holds public facts alone.
-    """
-
-    bind: Callable[[Question], BoundQuestion]
-    schema: Schema
-    policy: Policy
-    unit: PrivacyUnit
-    _bound: dict[Question, ProgramRows] = field(default_factory=dict, init=False, repr=False)
-
-    def __call__(self, question: Question) -> ProgramRows:
-        """Return the rows of a question, and what one unit may add to totals of them."""
-        private = not any(table.public for table in self.schema.tables)
-        known = self._bound.get(question) if private else None
-        if known is not None:
-            return known
-        rows = program_rows(
-            self.bind(question), schema=self.schema, policy=self.policy, unit=self.unit
-        )
-        if private:
-            if len(self._bound) >= _KEPT:
-                self._bound.clear()
-            self._bound[question] = rows
-        return rows
 
 
 class ProgramDraw(Protocol):

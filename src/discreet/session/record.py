@@ -85,9 +85,9 @@ class Rehearsal:
             self._attempts[key] = self._attempts.get(key, 0) + 1
             return Started(key=key, attempt=self._attempts[key])
 
-    def begin(self, what: Node, *, key: str, delta: object = None) -> Started | StoredAnswer:
+    def begin(self, what: Node, **named: Any) -> Started | StoredAnswer:
         """Note what is asked, and count the attempt."""
-        return self.start(self.charge(what, key=key, delta=delta).key)
+        return self.start(self.charge(what, **named).key)
 
     def release(self, key: str, answer: bytes) -> StoredAnswer:
         """Keep the first answer."""

@@ -6,65 +6,53 @@ Whatever can be refused is refused before anything is charged: the question is r
 and printed for the engine first.  Then one answer is paid for, drawn and recorded
 (:mod:`discreet.session.answer_pipeline`).
 Nothing that a session shows, raises or logs holds a value of a private table.
+An engine belongs to the process that opened it: locks that another thread of the parent held amid a
+fork are closed for ever in the child, which is refused.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self, Unpack, final
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, final
 
 from discreet import query as queries
 from discreet.accounting import Left
-from discreet.accounting.currencies import BasicCurrency
 from discreet.doors import Labeled
 from discreet.engines.engine import Engine
-from discreet.errors import LedgerError, UnknownName, WrongKind
+from discreet.errors import EngineStopped, LedgerError, UnknownName, WrongKind
 from discreet.ledger.ledger import Ledger
+from discreet.noise.entropy import process_stamp
 from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
-from discreet.plan.pricing.requested_price import check_allowed
-from discreet.plan.statistics.contribution_bounds import ceilings_of
-from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.question import Question
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
-from discreet.session.answer_pipeline import AnswerPipeline, Payable, two_stages
+from discreet.session.answer_pipeline import AnswerPipeline, Payable
 from discreet.session.display import as_html, as_line
-from discreet.session.fork_guard import ForkGuard
-from discreet.session.inquiry import (
-    AskOptions,
-    Inquiry,
-    PriceOptions,
-    QuestionLike,
-    question_of,
-)
-from discreet.session.limit_purchases import check_share, share_refused
+from discreet.session.inquiry import AskOptions, Inquiry, QuestionLike, question_of
 from discreet.session.opening_arguments import check_analyst
-from discreet.session.planning import (
-    PlanRegistry,
-    SessionPlanner,
+from discreet.session.previews import (
     budget_preview,
     check_combinable,
     check_gains,
     combination,
+    expected_well,
+    too_noisy,
 )
-from discreet.session.programs import Program, ProgramBinder, ProgramRows, check_program
-from discreet.session.purchases import Purchases, nothing_else
+from discreet.session.programs import Program, ProgramRows
 from discreet.session.record import Record, Rehearsal, check_account
-from discreet.session.released_groups import with_answers
-from discreet.session.worth_asking import expected_well, too_noisy
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question needs none of it
-    from discreet.ledger.values import Receipt, StoredAnswer
-    from discreet.plan.bounds_search import FoundBounds
+    from discreet.ledger.values import StoredAnswer
     from discreet.plan.plan import BudgetPreview
+    from discreet.session.purchases import Buying
 
 
 @final
@@ -83,18 +71,15 @@ class Session(Labeled):
     """
 
     __slots__ = (
-        "_account",
-        "_binder",
+        "_closed",
         "_dialect",
         "_engine",
-        "_guard",
         "_keeps",
         "_ledger",
         "_lock",
         "_pipeline",
-        "_planning",
-        "_plans",
         "_policy",
+        "_process",
         "_schema",
         "_shares",
         "_unit",
@@ -119,31 +104,21 @@ class Session(Labeled):
 
         Somebody else closes the ledger (``keeps``), or the engine (``shares``).
         """
-        self._dialect = dialect
-        self._engine = engine
-        self._schema = schema
-        self._policy = policy
-        self._unit = unit
-        self._ledger = ledger
-        self._account = account
-        self._keeps = keeps
-        self._shares = shares
-        self._pipeline: AnswerPipeline | None = AnswerPipeline(
+        self._engine, self._ledger = engine, ledger
+        self._schema, self._policy, self._unit = schema, policy, unit
+        self._dialect, self._keeps, self._shares = dialect, keeps, shares
+        self._pipeline = AnswerPipeline(
             engine=engine,
+            schema=schema,
+            policy=policy,
+            unit=unit,
             record=ledger,
             account=account,
             states=states,
-            limits=None if isinstance(ledger, Rehearsal) else policy.limits,
             least=least,
         )
-        self._plans = PlanRegistry()
-        self._planning = SessionPlanner(
-            engine=engine, schema=schema, policy=policy, unit=unit, ceiling=not self.test_mode
-        )
-        self._binder = ProgramBinder(
-            bind=self._planning.bind, schema=schema, policy=policy, unit=unit
-        )
-        self._guard = ForkGuard()
+        self._process = process_stamp()
+        self._closed = False
         self._lock = threading.Lock()
 
     # --- asking -------------------------------------------------------------------------------
@@ -170,17 +145,15 @@ class Session(Labeled):
                 - params: the values of parameters: a list for ``?`` and ``$1``, or a dict for
                   ``:name`` and ``@name``.
         """
-        with self._guard:
-            if price.pop("share_cut", None) is not None:
-                raise share_refused("planned")
-            plan = self._plan(question, price)
-            expected = expect(plan, self._schema)
-            return replace(
-                plan,
-                budget_preview=self._preview(plan),
-                expected=expected,
-                print_statements=getattr(self._engine, "sql", None),
-            )
+        if price.pop("share_cut", None) is not None:
+            _refuse_share("planned")
+        plan = self._plan(question, price)
+        return replace(
+            plan,
+            budget_preview=self._preview(plan),
+            expected=expect(plan, self._schema),
+            print_statements=getattr(self._engine, "sql", None),
+        )
 
     def ask(
         self, question: QuestionLike, *, confirm: bool = False, **price: Unpack[AskOptions]
@@ -200,20 +173,19 @@ class Session(Labeled):
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
                   rows that limits leave out, and shows it with the answer.
         """
-        with self._guard:
-            wanted = price.pop("share_cut", None)
-            check_share(wanted)
-            if wanted is None:
-                plan = self._plan(question, price, confirm=confirm is True)
-                if confirm is not True:
-                    self._refuse_unreadable(plan)
-                return self._answer(plan, confirm=confirm)
-            purchases = self._purchases()
-            beside = partial(purchases.share_later, wanted=wanted)
-            plan = self._plan(question, price, confirm=confirm is True, beside=beside)
-            if confirm is not True:
-                self._refuse_unreadable(plan)
-            return purchases.with_share(plan, wanted, confirm=confirm)
+        confirmed, share = confirm is True, price.pop("share_cut", None)
+        if share is None and price.get("limits") is None:
+            plan = self._plan(question, price, confirm=confirmed)
+        else:
+            from discreet.session import purchases  # noqa: PLC0415  rare
+
+            share = purchases.checked_share(share)
+            plan = self._plan(question, price, confirm=confirmed, share=share)
+        if not confirmed:
+            self._refuse_unreadable(plan)
+        if share is None:
+            return self._pipeline.answer(plan, confirm=confirmed)
+        return purchases.answer_with_share(self._pipeline, plan, share, confirm=confirmed)
 
     def remeasure(
         self,
@@ -233,40 +205,101 @@ class Session(Labeled):
             confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it.
         """
-        with self._guard:
-            if price.pop("share_cut", None) is not None:
-                raise share_refused("remeasured")
-            if price.pop("limits", None) is not None:
-                raise WrongKind(
-                    what="limits are given for an answer that is remeasured.",
-                    why="draws under other limits say nothing about each other.",
-                    do="ask the question anew with these limits.",
-                )
-            before = (
-                answered
-                if isinstance(answered, Release)
-                else self._first(answered, price, confirm=confirm)
+        if price.pop("share_cut", None) is not None:
+            _refuse_share("remeasured")
+        if price.pop("limits", None) is not None:
+            raise WrongKind(
+                what="limits are given for an answer that is remeasured.",
+                why="draws under other limits say nothing about each other.",
+                do="ask the question anew with these limits.",
             )
-            price.pop("dialect", None)
-            price.pop("params", None)
-            past = before.plan
-            plan = self._planned(past.question, price, past.found)
-            pipeline = self._open_pipeline()
-            draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
-            recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
-            sources = None if recorded else pipeline.sources(plan)
-            check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
-            after = self._answer(plan, draw, confirm=confirm)
+        if isinstance(answered, Release):
+            self._check_open()
+            before = answered
+        else:
+            before = self._first(answered, price, confirm=confirm is True)
+        price.pop("dialect", None)
+        price.pop("params", None)
+        pipeline, past = self._pipeline, before.plan
+        plan = pipeline.plan(past.question, price, past.found)
+        draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
+        recorded = self._ledger.find(pipeline.question(plan, draw)) is not None
+        sources = None if recorded else pipeline.sources(plan)
+        check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
+        after = pipeline.answer(plan, draw, confirm=confirm is True)
         both: Release = combination().combine(before, after)
-        return self._with_receipt(both, after.receipt, replayed=after.replayed)
+        return both.recorded(after.receipt, replayed=after.replayed, private=not self.test_mode)
+
+    def _first(self, question: QuestionLike, price: AskOptions, *, confirm: bool) -> Release:
+        """Answer a question that is remeasured next, if that can gain anything."""
+        if isinstance(question, Plan):
+            raise WrongKind(
+                what="a plan is given to be remeasured.",
+                why="it has a price for one draw, and the other needs a price too.",
+                do="ask for the plan, and remeasure its answer at a price.",
+            )
+        plan = self._plan(question, price)
+        check_gains(None, plan)
+        return self._pipeline.answer(plan, confirm=confirm)
+
+    def _plan(
+        self,
+        question: QuestionLike,
+        price: AskOptions,
+        *,
+        confirm: bool | None = None,
+        share: Any = None,
+    ) -> Plan:
+        """Plan a question, or find a plan of this session.
+
+        ``confirm`` is None where nothing may be bought: neither limits nor groups of WITH.
+        """
+        self._check_open()
+        dialect, params = price.pop("dialect", None) or self._dialect, price.pop("params", None)
+        if isinstance(question, Plan):
+            if any(value is not None for value in (*price.values(), params)):
+                raise WrongKind(
+                    what="a plan is given, and a price beside it.",
+                    why="a plan has its price.",
+                    do="ask for the plan alone, or plan the question anew.",
+                )
+            return self._pipeline.kept(question)
+        limits, asked = price.pop("limits", None), question_of(question, dialect, params)
+        if limits is None and not asked.released:
+            return self._pipeline.plan(asked, price)
+        from discreet.session import purchases  # noqa: PLC0415  rare
+
+        if limits is not None and asked.released:
+            raise WrongKind(
+                what="limits are given for a question about groups that are still to be released.",
+                why="all that one call buys is checked before the first charge.",
+                do="write max_groups_contributed and max_rows_per_group into OPTIONS; or ask the "
+                "inner question first, and write down what it answers.",
+            )
+        buying: Buying | None = None
+        if confirm is not None:
+            buying = purchases.Buying(confirm=confirm, share=share)
+        if asked.released:
+            plan = purchases.plan_about_released(self._pipeline, asked, price, buying)
+        else:
+            plan = purchases.plan_within_limits(self._pipeline, asked, limits, price, buying)
+        return self._pipeline.keep(plan)
+
+    def _refuse_unreadable(self, plan: Plan) -> None:
+        """Refuse to charge for an answer that could hardly be read, where that can be known."""
+        if not isinstance(self._ledger, Ledger) or expected_well(plan, self._schema):
+            return
+        if self._ledger.find(plan.digest) is None:
+            price = partial(self._pipeline.plan, plan.question)
+            left = self._ledger.left(plan.scope, account=self._pipeline.account)
+            raise too_noisy(plan, self._schema, price=price, left=left)
 
     # --- programs -----------------------------------------------------------------------------
 
     def program_rows(self, question: Question) -> ProgramRows:
         """Bind the rows that a program of a workshop may read; nothing private is read."""
-        with self._guard:
-            self._open_pipeline()
-            return self._program_rows(question)
+        self._check_open()
+        return self._pipeline.program_rows(question_of(question))
 
     def preview(self, program: Program) -> BudgetPreview | None:
         """Say what a program would leave of the budget; None where there is no ledger."""
@@ -274,8 +307,8 @@ class Session(Labeled):
 
     def sources(self, program: Program) -> tuple[tuple[str, str], ...]:
         """Return the states in which the tables of a program were opened."""
-        with self._guard:
-            return self._open_pipeline().sources(program)
+        self._check_open()
+        return self._pipeline.sources(program)
 
     def perform(self, program: Program, *, confirm: bool = False) -> StoredAnswer:
         """Carry out a program: charge, read, draw, record; again, it gives the same for free.
@@ -284,14 +317,8 @@ class Session(Labeled):
             program: what a workshop has planned for this session, such as a synthetic table.
             confirm: whether an epsilon above 10 is meant, as in ``ask``.
         """
-        with self._guard:
-            pipeline = self._open_pipeline(confirm=confirm)
-            known = check_program(program, self._program_rows, self._unit)
-            if not self.test_mode:
-                check_allowed(known.price, self._policy.limits)
-            for read in known.reads:
-                self._engine.check(read)
-            return pipeline.perform(known)
+        self._check_open()
+        return self._pipeline.perform(program, confirm=confirm is True)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
@@ -316,7 +343,7 @@ class Session(Labeled):
             analyst: who asks, where the policy lists who may.
             least: the least epsilon of a question.
         """
-        pipeline = self._open_pipeline()
+        self._check_open()
         check_analyst(analyst, self._policy)
         if isinstance(self._ledger, Ledger):
             check_account(self._ledger, account)
@@ -329,7 +356,7 @@ class Session(Labeled):
             account=account,
             keeps=True,
             shares=True,
-            states=pipeline.states,
+            states=self._pipeline.states,
             dialect=self._dialect,
             least=least,
         )
@@ -371,24 +398,25 @@ class Session(Labeled):
         """What is left of the budget for questions about everybody; None without a budget."""
         if not isinstance(self._ledger, Ledger):
             return None
-        return self._ledger.left(account=self._account)
+        return self._ledger.left(account=self._pipeline.account)
 
     # --- ending -------------------------------------------------------------------------------
 
     @property
     def closed(self) -> bool:
         """Whether nothing more can be asked."""
-        return self._pipeline is None
+        return self._closed
 
     def close(self) -> None:
         """Release the data and the ledger; closing twice does nothing."""
         with self._lock:
-            pipeline, self._pipeline = self._pipeline, None
-        if pipeline is not None:
-            if not self._guard.broken and not self._shares:
-                self._engine.close()
-            if isinstance(self._ledger, Ledger) and not self._keeps:
-                self._ledger.close()
+            closed, self._closed = self._closed, True
+        if closed:
+            return
+        if self._process == process_stamp() and not self._shares:
+            self._engine.close()
+        if isinstance(self._ledger, Ledger) and not self._keeps:
+            self._ledger.close()
 
     def __enter__(self) -> Self:
         return self
@@ -398,12 +426,28 @@ class Session(Labeled):
 
     def __repr__(self) -> str:
         """Show tables, unit and budget on one line, and no data."""
-        return as_line(self._schema, self._unit, None if self.closed else self._left())
+        return as_line(self._schema, self._unit, None if self._closed else self._left())
 
     def _repr_html_(self) -> str:
-        return as_html(self._schema, self._unit, None if self.closed else self._left())
+        return as_html(self._schema, self._unit, None if self._closed else self._left())
 
     # --- inside -------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        """Refuse a session that is closed, or that another process has opened."""
+        if self._process != process_stamp():
+            raise EngineStopped(
+                what="the tables were opened before this process was forked from another.",
+                why="locks that another thread of the parent held then are closed for ever here; "
+                "nothing was charged.",
+                do="open the tables again in this process.",
+            )
+        if self._closed:
+            raise WrongKind(
+                what="the session is closed.",
+                why="it has let go of the data and of the ledger.",
+                do="open it again.",
+            )
 
     def _left(self) -> Left | str:
         try:
@@ -411,158 +455,16 @@ class Session(Labeled):
         except LedgerError:
             return "the ledger cannot be read now"
 
-    def _concentrated(self) -> bool:
-        """Return whether the budget that pays is counted in something other than epsilon."""
-        left = self.remaining
-        budget = self._policy.budget if left is None else left.budget
-        return budget is not None and not isinstance(budget.currency, BasicCurrency)
-
-    def _own_delta(self) -> Fraction:
-        """Return what the budget that pays lends to a question that needs a delta."""
-        left = self._left()
-        budget = left.budget if isinstance(left, Left) else self._policy.budget
-        return Fraction(0) if budget is None else budget.own_delta
-
-    def _plan(
-        self,
-        question: QuestionLike,
-        price: AskOptions,
-        *,
-        confirm: bool | None = None,
-        beside: Callable[[Plan], tuple[Plan, ...]] = nothing_else,
-    ) -> Plan:
-        """Plan a question, or find a plan of this session; see :class:`Purchases`."""
-        self._open_pipeline()
-        dialect, params = price.pop("dialect", None) or self._dialect, price.pop("params", None)
-        if isinstance(question, Plan):
-            return self._plans.checked(question, (*price.values(), params))
-        limits, asked = price.pop("limits", None), question_of(question, dialect, params)
-        if asked.released:
-            return self._about_released(asked, limits, price, confirm, beside)
-        if limits is None:
-            return self._planned(asked, price)
-        plan = self._purchases().limited(asked, limits, price, confirm=confirm, beside=beside)
-        self._plans.keep(plan)
-        return plan
-
-    def _about_released(
-        self,
-        asked: Question,
-        limits: object,
-        price: AskOptions,
-        confirm: bool | None,  # noqa: FBT001 (as it was given)
-        beside: Callable[[Plan], tuple[Plan, ...]],
-    ) -> Plan:
-        """Answer the questions of WITH, and plan the one that is about their groups."""
-        if limits is not None:
-            raise WrongKind(
-                what="limits are given for a question about groups that are still to be released.",
-                why="all that one call buys is checked before the first charge.",
-                do="write max_groups_contributed and max_rows_per_group into OPTIONS; or ask the "
-                "inner question first, and write down what it answers.",
-            )
-        about, words = with_answers(self._purchases(), asked, price, confirm=confirm, beside=beside)
-        plan = replace(self._planned(about, price), released_by=words)
-        self._plans.keep(plan)
-        return plan
-
-    def _purchases(self) -> Purchases:
-        return Purchases(
-            bind=self._planning.bind,
-            planned=self._planned,
-            answer=self._answer,
-            pipeline=self._open_pipeline(),
-            limits=None if self.test_mode else self._policy.limits,
-            ceilings=self._ceilings,
-        )
-
-    def _ceilings(self, question: Question) -> QuestionLimits:
-        if self.test_mode:
-            return QuestionLimits()
-        return ceilings_of(question, self._schema, self._policy.limits)
-
-    def _planned(
-        self,
-        question: Question,
-        price: PriceOptions,
-        found: tuple[FoundBounds, ...] = (),
-    ) -> Plan:
-        """Plan a question, with bounds that were found for it before."""
-        self._open_pipeline()
-        plan = self._planning.plan(
-            question,
-            price,
-            found=found,
-            concentrated=bool(price.get("error")) and self._concentrated(),
-            own_delta=self._own_delta,
-        )
-        self._planning.check(plan)
-        self._plans.keep(plan)
-        return plan
-
-    def _program_rows(self, question: Question) -> ProgramRows:
-        return self._binder(question_of(question))
-
     def _preview(self, plan: Payable) -> BudgetPreview | None:
         """Look a plan up in the ledger, if there is one."""
         if not isinstance(self._ledger, Ledger):
             return None
-        return budget_preview(plan, self._ledger, self._account)
+        return budget_preview(plan, self._ledger, self._pipeline.account)
 
-    def _refuse_unreadable(self, plan: Plan) -> None:
-        """Refuse to charge for an answer that could hardly be read, where that can be known."""
-        if not isinstance(self._ledger, Ledger) or expected_well(plan, self._schema):
-            return
-        if self._ledger.find(plan.digest) is None:
-            price = partial(self._planned, plan.question)
-            left = self._ledger.left(plan.scope, account=self._account)
-            raise too_noisy(plan, self._schema, price=price, left=left)
 
-    def _answer(self, plan: Plan, draw: int = 1, *, confirm: bool) -> Release:
-        pipeline = self._open_pipeline(confirm=confirm)
-        return self._decode(
-            plan, pipeline.answer_plan(plan, plan_stage=self._planning.second_stage, draw=draw)
-        )
-
-    def _first(self, question: QuestionLike, price: AskOptions, *, confirm: bool) -> Release:
-        """Answer a question that is remeasured next, if that can gain anything."""
-        if isinstance(question, Plan):
-            raise WrongKind(
-                what="a plan is given to be remeasured.",
-                why="it has a price for one draw, and the other needs a price too.",
-                do="ask for the plan, and remeasure its answer at a price.",
-            )
-        plan = self._plan(question, price)
-        check_gains(None, plan)
-        return self._answer(plan, confirm=confirm)
-
-    def _decode(self, plan: Plan, stored: StoredAnswer) -> Release:
-        """Read what is stored; errors are shown at the confidence that is asked for now."""
-        if plan.search is None:
-            release = Release.read(stored.answer, plan)
-        else:
-            release = two_stages().read_stages(stored.answer, plan, self._planning.second_stage)
-            self._plans.keep(release.plan)
-        if stored.replayed:
-            told = release.columns
-            release = Release.of(release.plan, release.parts, release.sources)
-            columns = tuple(
-                replace(new, values=old.values, unclipped=None) if old.unclipped is None else new
-                for new, old in zip(release.columns, told, strict=True)
-            )
-            release = replace(release, columns=columns)  # numbers stay as they were told
-        return self._with_receipt(release, stored.receipt, replayed=stored.replayed)
-
-    def _with_receipt(
-        self, release: Release, receipt: Receipt | None, *, replayed: bool
-    ) -> Release:
-        return release.recorded(receipt, replayed=replayed, private=not self.test_mode)
-
-    def _open_pipeline(self, *, confirm: bool = False) -> AnswerPipeline:
-        if self._pipeline is None:
-            raise WrongKind(
-                what="the session is closed.",
-                why="it has let go of the data and of the ledger.",
-                do="open it again.",
-            )
-        return replace(self._pipeline, limits=None) if confirm is True else self._pipeline
+def _refuse_share(what: str) -> NoReturn:
+    raise WrongKind(
+        what=f"a share is to be bought for a question that is {what}.",
+        why="it stands next to an answer, and has a charge of its own.",
+        do="give share_cut=dp.share_cut(epsilon=0.1) to ask.",
+    )

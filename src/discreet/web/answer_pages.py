@@ -30,7 +30,7 @@ from discreet.release import Release
 from discreet.release.combination import remaining_spread
 from discreet.release.display import brief_notes, cells, notes, plain
 from discreet.release.serialization import read_columns
-from discreet.session.planning import check_gains, fits_after
+from discreet.session.previews import check_gains, fits_after
 from discreet.web.desk import DatasetFacts, Progress, Visitor, form_of
 from discreet.web.ledger_facts import THRESHOLD, Shares, cost_of_entry, cost_of_plan, shares_of
 from discreet.web.question_builder import copies_of

@@ -18,11 +18,14 @@ from discreet.errors import BadPolicy, DiscreetError, NotAllowed, UnknownName
 from discreet.plan.policy.policy import Policy, SessionSettings
 from discreet.requests.table_schema import Schema
 from discreet.session.display import about_column
-from discreet.session.first_run.column_lines import line_of
 from discreet.session.first_run.column_notes import forecast_lines, guess_words, unit_words
-from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
-from discreet.session.first_run.policy_proposal import PolicyProposal
-from discreet.session.first_run.policy_questionnaire import Answers, usual_delta
+from discreet.session.first_run.policy_proposal import (
+    PolicyProposal,
+    refuse_overwriting,
+    with_ledger,
+    write_policy,
+)
+from discreet.session.first_run.policy_questionnaire import Answers, line_of, usual_delta
 from discreet.web.desk import Visitor
 from discreet.web.rendering import Refusal, see_other
 from discreet.web.visits import Form, Visiting, desk_of, field, need, visited

@@ -23,9 +23,15 @@ from discreet.query.relations import (
     UnionAll,
 )
 from discreet.query.types import Type
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    KeyColumn,
+    Leaves,
+    Total,
+)
 from discreet.requests.table_schema import ColumnFacts, Product, Schema, TableFacts
 from tests.engines.edges import EDGES
 from tests.engines.questions import (

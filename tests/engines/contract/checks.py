@@ -14,8 +14,7 @@ from discreet.query.expression_types import ColumnTypes, columns, typed
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves
+from discreet.requests.engine_request import DistinctCount, DistinctSum, EngineRequest, Leaves
 from tests.engines.answers import flat
 from tests.engines.contract.cases import CROWD, NOTHING, ONES, OWN, POISONED, PORTABLE, SECRET, ask
 from tests.reference.engine import Reference

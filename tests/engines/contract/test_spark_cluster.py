@@ -4,7 +4,7 @@ import pytest
 
 from tests.engines.contract import scenes
 from tests.engines.contract.cases import CASES, SECRET, named, random_cases
-from tests.engines.contract.checks import SENTENCE, expected
+from tests.engines.contract.checks import expected
 from tests.engines.contract.matrix import answered_by
 from tests.engines.contract.program import Failed, Program
 from tests.engines.contract.slow_rows import await_tasks, begun
@@ -83,7 +83,7 @@ def test_nothing_that_is_written_anywhere_holds_a_value(cluster, driver):
     with pytest.raises(Failed) as caught:
         driver.call(scenes.failing_rows)
     assert caught.value.kind == "EngineFailed"
-    assert caught.value.text == SENTENCE
+    assert caught.value.text.startswith("EngineFailed[E701]: the answer could not be computed.")
     assert caught.value.alone
     logs = cluster.logs()
     assert "CoarseGrainedExecutorBackend" in logs

@@ -82,8 +82,6 @@ class Open(Engine):
 def test_a_lost_row_is_noticed():
     with pytest.raises(AssertionError):
         checks.check_agreement(Forgetful(), named("counts"))
-    with pytest.raises(AssertionError):
-        checks.check_own_order(Forgetful(), DuckDBPlace(), named("units of two columns"))
 
 
 def test_an_engine_that_refuses_nothing_is_noticed():

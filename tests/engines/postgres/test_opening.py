@@ -1,7 +1,5 @@
 """Opening: what the catalogue says is enough, and what cannot be read safely is refused."""
 
-import sys
-
 import psycopg
 import pyarrow as pa
 import pytest
@@ -178,12 +176,6 @@ def test_a_server_that_cannot_be_reached():
     assert "pa55word" not in said
 
 
-def test_an_option_that_is_none(postgres):
-    with pytest.raises(UnreadableSource) as caught:
-        Postgres({"t": f"{postgres.address()}/t?nonsense=s3cret"})
-    assert "s3cret" not in str(caught.value)
-
-
 @pytest.fixture
 def analyst(owner, plain):
     """Make a role without any rights."""
@@ -258,11 +250,6 @@ def test_names_that_differ_in_case_only(owner, refused):
     assert "two of the columns have one name" in refused("cases")
 
 
-def test_a_table_without_columns(owner, refused):
-    owner("DROP TABLE IF EXISTS nothing", "CREATE TABLE nothing ()")
-    assert "no column of it is of a type that can be read" in refused("nothing")
-
-
 def test_tables_of_several_databases_are_refused(place):
     one = place("plain")
     for other in (one.replace("/postgres/", "/other/"), one.replace("owner", "somebody")):
@@ -301,14 +288,6 @@ def test_public_tables_may_be_frames_and_files(plain, place, tmp_path):
 
 def _renamed(scan):
     return Project(scan, (("w", Column("ward")),))
-
-
-def test_a_missing_driver(monkeypatch):
-    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
-    with pytest.raises(WrongKind) as caught:
-        Postgres({"t": "postgresql://u:pa55word@127.0.0.1:1/db/t"})
-    assert "pip install 'discreet[postgres]'" in str(caught.value)
-    assert caught.value.__suppress_context__
 
 
 def test_objects_that_shadow_the_catalogue_are_not_used(owner, place, plain):

@@ -11,7 +11,7 @@ from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import Performance, SparkPerformance
 from discreet.engines.spark import Spark
 from discreet.errors import UnreadableSource, WrongKind
-from discreet.query.expressions import Column, Literal
+from discreet.query.expressions import Column
 from discreet.query.relations import Scan
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
@@ -116,11 +116,6 @@ def every(unit="INT"):
     return local_session().sql(EVERY.format(unit=unit))
 
 
-def test_types_are_known_before_anything_is_computed():
-    with Spark({"t": every()}) as opened:
-        assert opened.tables() == {"t": COLUMNS}
-
-
 def test_no_value_makes_a_task_fail():
     """What our types do not hold is NULL: texts that are not Unicode, days after year 9999."""
     types = {name: kind for name, kind in COLUMNS.items() if kind is not None}
@@ -170,19 +165,6 @@ def test_decimals_are_floats():
     known = facts("t", {"u": Type.INTEGER, "x": Type.FLOAT}, unit=("u",))
     actual = spark_answer({"t": session.createDataFrame(table)}, lowered, known)
     assert actual == duckdb_answer({"t": table}, lowered)
-
-
-def test_rows_without_a_wanted_column_are_counted():
-    lowered = EngineRequest(
-        relation=Scan("t", (("u", Type.INTEGER),)),
-        unit=(),
-        keys=(),
-        groups=None,
-        measures=(Total(name="n", row=Literal(1), low=0, high=1),),
-    )
-    frame = local_session().range(25).toDF("u")
-    actual = spark_answer({"t": frame}, lowered, facts("t", {"u": Type.INTEGER}))
-    assert actual["units"] == actual["totals"]["n"] == [25]
 
 
 def test_streams_sessions_and_names_that_are_alike_are_refused():

@@ -86,8 +86,9 @@ _DAY: Final = (
     "(?!0000)([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
     f"|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
 )
-_DIGITS: Final = "[0-9]{0,255}[0-9]{0,255}"
-_NUMBER: Final = f"^[+-]?([0-9]{_DIGITS}[.]?{_DIGITS}|[.][0-9]{_DIGITS})([eE][+-]?[0-9]{{1,4}})?$"
+_NUMBER: Final = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,4})?$"
+_LONGEST_NUMBER: Final = 1000
+"""Bytes of a text that is read as a FLOAT; DECIMAL holds all of them."""
 _TIME: Final = "[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?"
 
 
@@ -116,12 +117,14 @@ class PostgresDialect(Dialect):
         "FLOAT ROUND": "TRUNC(:x) + CASE WHEN ABS(:x - TRUNC(:x)) >= 0.5 THEN SIGN(:x) ELSE 0 END",
         "TEXT to INTEGER": "CAST(CASE WHEN :x ~ :form THEN :x END AS BIGINT)",
         "TEXT to FLOAT": f"(SELECT {_nearest('d.n')} FROM (SELECT"  # noqa: S608 (no names in it)
-        f" CAST(CASE WHEN :x ~ '{_NUMBER}' THEN :x END AS DECIMAL) AS n) AS d)",
+        f" CAST(CASE WHEN OCTET_LENGTH(:x) <= {_LONGEST_NUMBER} THEN"
+        f" CASE WHEN :x ~ '{_NUMBER}' THEN :x END END AS DECIMAL) AS n) AS d)",
         "TEXT to DATE": _read(_DAY, "DATE"),
         "TEXT to TIMESTAMP": _read(f"{_DAY}{_TIME}", "TIMESTAMP"),
         "matches": ":x ~ :form",
         "bytes": "CAST(OCTET_LENGTH(:x) AS BIGINT)",
-        "translate": "TRANSLATE(:x, :y, :z)",
+        "LOWER": 'LOWER(:x COLLATE "C")',
+        "UPPER": 'UPPER(:x COLLATE "C")',
         "LENGTH": "CAST(CHAR_LENGTH(:x) AS BIGINT)",
         "SUBSTR": "SUBSTR(:x, :y, :z)",
         "CONCAT": ":x || :y",

@@ -48,7 +48,7 @@ def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
     disclosure = labeled_disclosure(ledger, _said(content["said"]), receipt, entry)
     blocks = computed_blocks(ledger, disclosure, Figures.of(disclosure), receipt, entry)
     again = {"format": FORMAT, "said": content["said"], **json.loads(json.dumps(blocks))}
-    if _SOFTWARE.fullmatch(str(evidence.get("software"))):  # may be an older version
+    if _SOFTWARE.fullmatch(str(evidence.get("software"))):  # whichever wrote it
         again["evidence"]["software"] = evidence["software"]
     wrong = sorted(
         name for name in again.keys() | content.keys() if again.get(name) != content.get(name)

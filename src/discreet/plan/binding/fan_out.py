@@ -28,7 +28,9 @@ most f n rows in it, whatever the tables hold.
 Theorem (key ``fan-out``).  A scan has fan-out 1; filters, projections, windows, DISTINCT and
 aggregations keep that of the relation below; a union has the sum of its parts.  A join in which
 every row of one side meets at most m rows of the other has fan-out f max(1, m), and if it keeps
-unmatched rows of the other side, that of the other side more.
+unmatched rows of the other side, that of the other side more; a semi join keeps that of its left
+side.  A semi join that looks at m public rows for each row counts as f m all the same, for the time
+that this takes (:mod:`discreet.plan.binding.subqueries`).
 Proof.  Every output row of a join is a pair, or an unmatched row of a side that is kept.
 
 The m is enforced by the relation itself (:func:`first_rows`): of rows that agree in what the join
@@ -60,6 +62,7 @@ from discreet.query.relations import (
     Join,
     Project,
     Relation,
+    SemiJoin,
     UnionAll,
     descend,
 )
@@ -185,10 +188,10 @@ def _largest(relation: Relation, names: tuple[str, ...]) -> Relation:
 
 
 def _refused(relation: Relation, most: int) -> NotAllowed:
-    several = (node for node in descend(relation) if isinstance(node, Join | UnionAll))
+    several = (node for node in descend(relation) if isinstance(node, Join | SemiJoin | UnionAll))
     span = next((node.span for node in several if node.span is not None), None)
     return NotAllowed(
-        what=pointed(f"this can make more than {most} rows of one.", span),
+        what=pointed(f"this can make, or compare, more than {most} rows for one.", span),
         why="the rows of one person could fill the memory, and whether they do tells of them.",
         do="join public tables on all columns of their key, declared as key = [...] in the policy, "
         "and others on more columns; or have the owner raise max_fan_out under [limits].",

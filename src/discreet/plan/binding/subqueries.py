@@ -12,6 +12,12 @@ A public L with a private R is refused: which public rows stay depends on everyb
 comes at most once, however many rows it meets, so that nothing is multiplied, where each row is a
 unit, too.
 
+How long a row of L takes follows from how many rows of R it is compared with.  Equal values are
+found by their hashes; a condition that needs both sides in another way is computed for each pair.
+So a join with such a condition has the fan-out of an inner join, and its limit, where R is public;
+where R is private, its texts count as if a row met ``MOST_FAN_OUT`` others.  A condition on one
+side alone is computed once for each of its rows.  # T1
+
 Theorem.  ``x NOT IN (SELECT y ...)`` keeps the rows that meet no row for which x = y is true or
 NULL: those that meet no equal y, and if x is NULL no row at all, and no y that is NULL.  Each is an
 anti join.  Over private tables the last two would look at the rows of others; there x and y must be
@@ -39,7 +45,14 @@ from typing import Final
 from discreet.errors import NotPerUnit
 from discreet.plan.binding.fan_out import FanOut
 from discreet.plan.binding.join_order import Leaves, join_all, side_by_side
-from discreet.plan.binding.joins import is_inside, join_advice, join_on, within_units
+from discreet.plan.binding.joins import (
+    determined,
+    equalities,
+    is_inside,
+    join_advice,
+    join_on,
+    within_units,
+)
 from discreet.plan.binding.names import (
     BoundRelation,
     Field,
@@ -72,6 +85,7 @@ from discreet.query.relations import (
     Valued,
 )
 from discreet.query.source_text import Span, unsupported
+from discreet.requests.text_limits import is_of_pairs
 
 _FORM: Final = "compare them with WHERE {} inside the subquery, and more after AND."
 
@@ -84,13 +98,13 @@ def bind_semi_join(
     unique = _unique(left, right)
     on = [condition(_scoped(part, inside, left.fields), unique) for part in outer]
     if node.compared is None:
-        return _kept(node, left, right, on)
+        return _kept(node, left, right, on, fresh, limit)
     x = checked(node.compared[0], left)[0]
     y = _scoped(node.compared[1], inside, left.fields)
     same = condition(Call("=", (x, y), span=node.span), unique)
     nulls = [value for value, side in ((x, left), (y, right)) if _may_be_null(value, side)]
     if not node.anti or not nulls:
-        return _kept(node, left, right, [*on, same])
+        return _kept(node, left, right, [*on, same], fresh, limit)
     if not right.public:
         raise not_per_unit(
             node.span,
@@ -98,9 +112,9 @@ def bind_semi_join(
             do="write NOT EXISTS with x = y inside, or add IS NOT NULL for both values; or declare "
             "nullable = false in the policy.",
         )
-    found = _kept(node, left, right, [*on, same])
+    found = _kept(node, left, right, [*on, same], fresh, limit)
     for value in nulls:
-        found = _kept(node, found, right, [*on, Call("IS NULL", (value,))])
+        found = _kept(node, found, right, [*on, Call("IS NULL", (value,))], fresh, limit)
     return found
 
 
@@ -125,15 +139,53 @@ def _unique(left: BoundRelation, right: BoundRelation) -> BoundRelation:
     return replace(left, fields=tuple(fields))
 
 
-def _kept(
-    node: SemiJoin, left: BoundRelation, right: BoundRelation, parts: Sequence[Expression]
+def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limits it
+    node: SemiJoin,
+    left: BoundRelation,
+    right: BoundRelation,
+    parts: Sequence[Expression],
+    fresh: FreshNames,
+    limit: FanOut,
 ) -> BoundRelation:
     """Put the semi join together, or refuse one that looks at the rows of others."""
-    on = conjunction(parts, node.span)
     if not right.public:
-        on = _of_one_unit(node, left, right, on)
-    relation = SemiJoin(left.relation, right.relation, on, anti=node.anti, span=node.span)
-    return replace(left, relation=relation, fan_out=max(left.fan_out, right.fan_out))
+        parts = list(conjuncts(_of_one_unit(node, left, right, conjunction(parts, node.span))))
+    here = [part for part in parts if _reads(part, left) and not _reads(part, right)]
+    there = [part for part in parts if _reads(part, right) and not _reads(part, left)]
+    both = [part for part in parts if part not in here and part not in there]
+    ours, theirs = conjunction(here), conjunction(there)
+    if theirs is not None:
+        right = replace(right, relation=Filter(right.relation, theirs, span=node.span))
+    rows: Relation = left.relation
+    own: tuple[tuple[str, Expression], ...] = ()
+    if ours is not None and not node.anti:
+        rows = Filter(rows, ours, span=node.span)
+    elif ours is not None and not all(map(_is_plain, here)):
+        own = tuple((field.column, Column(field.column)) for field in left.fields)
+        name = fresh("condition")
+        rows = Project(rows, (*own, (name, ours)))
+        both.append(Column(name))
+    else:
+        both += here
+    most, on = 1, conjunction(both, node.span)
+    of_pairs = any(is_of_pairs(part, left.facts, right.facts) for part in both)
+    if right.public and not left.public and of_pairs:
+        right, most = limit.public(
+            right, determined(left.facts, right.facts, equalities(on)), fresh
+        )
+    relation: Relation = SemiJoin(rows, right.relation, on, anti=node.anti, span=node.span)
+    if own:
+        relation = Project(relation, own)
+    return replace(left, relation=relation, fan_out=max(left.fan_out * most, right.fan_out))
+
+
+def _reads(part: Expression, side: BoundRelation) -> bool:
+    return any(isinstance(each, Column) and each.name in side.facts for each in walk(part))
+
+
+def _is_plain(part: Expression) -> bool:
+    """Whether a condition is a column, or that one is NULL."""
+    return all(isinstance(each, Column) for each in (part.children() or (part,)))
 
 
 def _of_one_unit(

@@ -63,7 +63,7 @@ from discreet.units import Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
     from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
-    from discreet.plan.pricing.linear_strategy import CellStrategy, GroupStrategy
+    from discreet.plan.pricing.linear_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 
 _CORNERS: Final = 1 << 14
@@ -100,7 +100,6 @@ class GroupSensitivity:
 
     @property
     def most_squared(self) -> int:
-        """The square of that."""
         return self.most**2
 
     @property
@@ -110,17 +109,11 @@ class GroupSensitivity:
 
     @property
     def width_squared(self) -> int:
-        """The square of that."""
         return self.width**2
 
     @property
     def strategy(self) -> CellStrategy | None:
-        """The sums of cells that are measured, where it is about a histogram."""
-        return None
-
-    @property
-    def group_strategy(self) -> GroupStrategy | None:
-        """The sums of groups that are measured in place of the totals, if they are."""
+        """The sums of cells that are measured in place of the totals, if they are."""
         return None
 
     @property
@@ -341,7 +334,6 @@ class QuantileChoice(ScoredChoice):
 
     @property
     def use(self) -> LeafUse:
-        """The histogram and the level."""
         return self.measure, self.level
 
     @property
@@ -364,7 +356,6 @@ class QuantileChoice(ScoredChoice):
 
     @property
     def is_value(self) -> bool:
-        """Whether it aims at the level itself; the lowest and the highest value are ends."""
         return self.side == 0 or not 0 < self.level < 1
 
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:

@@ -33,11 +33,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
 from discreet.plan.binding.bound_question import BoundQuestion
 from discreet.plan.error_forecast import ErrorTargets
+from discreet.plan.estimator import Estimator
 from discreet.plan.pricing.calibration import (
     KEYS_PART,
     Calibrated,
@@ -67,23 +68,22 @@ from discreet.plan.pricing.release_parts import (
     shorter_tail,
 )
 from discreet.plan.pricing.requested_price import RequestedPrice
-from discreet.plan.setting import Setting
+from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.partition_selection import SelectionCount, SelectionRule
-from discreet.plan.workload.group_windows import RunningPart
-from discreet.plan.workload.strategies import CountWorkload, SumWorkload, WorkloadPart
+from discreet.plan.workload.strategies import StrategyPart
 from discreet.query.expressions import Column, walk
 from discreet.query.source_text import pointed
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, Leaves, Measure, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    Leaves,
+    Measure,
+    Total,
+)
 from discreet.units import Relation
-
-if TYPE_CHECKING:  # for annotations alone
-    from discreet.plan.aggregates.estimator import Estimator
-    from discreet.plan.aggregates.measured import MeasuredAggregates
-
 
 _LARGEST: Final = 10**4
 _APART: Final = 1e-3
@@ -236,9 +236,10 @@ def unpriced_release(setting: Setting, measured: MeasuredAggregates) -> Unpriced
         0 if _is_still(part, setting.unit.relation) else weight
         for part, weight in zip(parts, weights, strict=True)
     )
-    joined = next((part for part in parts if isinstance(part, WorkloadPart)), None)
-    factors = {} if joined is None else joined.factors()
-    factors |= {part.measure: part.factor() for part in parts if isinstance(part, RunningPart)}
+    factors: dict[str, Fraction] = {}
+    for part in parts:
+        if isinstance(part, StrategyPart):
+            factors |= part.factors()
     columns = tuple(
         tuple(
             (uses[_released(measured, use)], factor * factors.get(use[0], 1))
@@ -339,18 +340,13 @@ def _part(  # noqa: PLR0911 (cases)
     workload, limits = measured.workload, setting.limits
     running = next((each for each in measured.running if each.measure == use[0]), None)
     if workload is not None and use[0] == workload.measure:
-        return WorkloadPart.of(
-            workload,
-            rows=_rows_in_cells(measured, workload),
-            groups=limits.groups,
-            available=limits.available,
-            relation=setting.unit.relation,
-        )
+        candidates = workload.candidates(limits.groups, limits.available)
+        return StrategyPart.of(use[0], candidates, setting.unit.relation, "each by itself")
     match measure:
         case None | Total() if running is not None:
             bounds = (1, 1) if measure is None else (measure.low, measure.high)
-            alone = _totals(use[0], bounds, limits)
-            return RunningPart.of(running, alone.distances, setting.unit.relation)
+            candidates = running.candidates(_totals(use[0], bounds, limits).distances)
+            return StrategyPart.of(use[0], candidates, setting.unit.relation, "adding up groups")
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
         case Total(name=name, low=low, high=high):
@@ -376,16 +372,6 @@ def _part(  # noqa: PLR0911 (cases)
         case Leaves():
             needed = users[use].leaf_part(use, measure, limits)
             return replace(needed, confidence=_sure(setting))
-
-
-def _rows_in_cells(measured: MeasuredAggregates, workload: CountWorkload | SumWorkload) -> int:
-    """Return with how many rows a unit counts in all cells of a group."""
-    if isinstance(workload, SumWorkload):
-        return workload.rows
-    names = workload.names if workload.nested else (workload.measure,)
-    found = [each for each in measured.measures if each.name in names]
-    rows = [each.rows for each in found if isinstance(each, Leaves)]
-    return max(rows + [each.high for each in found if isinstance(each, Total)])
 
 
 def _sure(setting: Setting) -> Fraction:

@@ -15,7 +15,7 @@ counts by at most g r h in L1 and by g r**2 h in the square of L2; where it is r
 as ``plan-distances`` says, with r h and r**2 h for what one unit adds to a group, and 2 r h and 2
 r**2 h for the difference of two in a group that they share.  So all quantiles together cost what
 noise for these distances costs, however many there are.
-Proof.  ``cell-sums``, for the sums that
+Proof.  ``linear-strategy``, for the sums that
 are blocks: a leaf is in h of them, and two leaves of different blocks in 2 h.  All else is
 post-processing. Noise that nobody looks at need not be drawn.
 
@@ -46,7 +46,7 @@ from typing import Final, final
 import numpy as np
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.noise_quantiles import error_bound
+from discreet.plan.noise_errors import error_bound
 from discreet.plan.pricing.group_sensitivity import (
     GroupSensitivity,
     LeafChoice,
@@ -83,26 +83,21 @@ class TreeSensitivity(GroupSensitivity):
 
     @property
     def most(self) -> int:
-        """How far one unit moves the counts of one group, in L1."""
         return self.high * self.levels
 
     @property
     def most_squared(self) -> int:
-        """The square of how far one unit moves the counts of one group, in L2."""
         return self.high**2 * self.levels
 
     @property
     def width(self) -> int:
-        """How far apart two units are in one group, in L1."""
         return 2 * self.most
 
     @property
     def width_squared(self) -> int:
-        """The square of how far apart two units are in one group, in L2."""
         return 2 * self.most_squared
 
     def places(self, relation: Relation) -> int:
-        """Return in how many places counts can move."""
         return relation.sides * self.groups * self.most
 
 
@@ -141,17 +136,14 @@ class TreeChoice(LeafChoice):
 
     @property
     def use(self) -> LeafUse:
-        """The histogram and the level."""
         return self.measure, self.level
 
     @property
     def drawn_from(self) -> QuantileTree:
-        """The tree."""
         return self.tree
 
     @property
     def is_value(self) -> bool:
-        """Whether it aims at the level itself; the lowest and the highest value are ends."""
         return self.side == 0 or not 0 < self.level < 1
 
     @property
@@ -196,11 +188,9 @@ class QuantileLevels(LeafPart):
 
     @property
     def use(self) -> LeafUse:
-        """The histogram, and all levels of it."""
         return self.measure, LEVELS
 
     def within_epsilon(self, epsilon: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
-        """Return choices, or a tree with Laplace noise, for a share of epsilon."""
         far = self._distances(squared=False)
         scale = steps_up(far.moved(relation)) / epsilon
         share = epsilon / len(self.levels)
@@ -208,7 +198,6 @@ class QuantileLevels(LeafPart):
         return self._better(single, Laplace(scale=scale), far)
 
     def within_rho(self, rho: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
-        """Return choices, or a tree with Gaussian noise, for a share of rho."""
         far = self._distances(squared=True)
         variance = dyadic_up(far.moved_squared(relation) / (2 * rho))
         share = rho / len(self.levels)
@@ -216,12 +205,10 @@ class QuantileLevels(LeafPart):
         return self._better(single, Gaussian(variance=variance), far)
 
     def error_by_epsilon(self, epsilon: float, relation: Relation, miss: float) -> float:
-        """Return the predicted error, for a share of epsilon."""
         del miss
         return _mean(self.within_epsilon(Fraction(epsilon), relation))
 
     def error_by_rho(self, rho: float, relation: Relation, miss: float) -> float:
-        """Return the predicted error, for a share of rho."""
         del miss
         return _mean(self.within_rho(Fraction(rho), relation))
 

@@ -44,12 +44,18 @@ from discreet.plan.pricing.group_sensitivity import (
     steps_up,
     trees_of,
 )
-from discreet.plan.pricing.linear_strategy import CellStrategy, are_nested
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.pricing.quantile_tree import QuantileTree
 from discreet.query.relations import Scan
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Leaves, Measure, Total
+from discreet.requests.engine_request import (
+    CellSums,
+    DistinctCount,
+    DistinctSum,
+    EngineRequest,
+    Leaves,
+    Measure,
+    Total,
+)
 from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
@@ -134,7 +140,7 @@ def _chosen(choice: ScoredChoice, whose: PrivacyUnit, *, replaced: bool) -> Node
 
 def check_claims(request: EngineRequest, releases: Releases) -> None:
     """Refuse to price releases for less than a request question lets one unit move."""
-    enforced = _Enforced.by(request)
+    enforced = Enforced.by(request)
     if not all(_covered(enforced, releases)):
         raise OutOfRange(
             what="a release is priced for less than one person can move it.",
@@ -155,7 +161,7 @@ def counts_all_rows(request: EngineRequest) -> bool:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Enforced:
+class Enforced:
     """In how many groups a unit is, of how many in all, and what it can add to each."""
 
     groups: int
@@ -165,7 +171,7 @@ class _Enforced:
     listed: int | None = None
 
     @classmethod
-    def by(cls, request: EngineRequest) -> _Enforced:
+    def by(cls, request: EngineRequest) -> Enforced:
         """Return what an engine enforces."""
         available = None if request.public is None else max(len(request.public), 1)
         if not request.keys:
@@ -187,19 +193,10 @@ class _Enforced:
 
     def covered(self, name: str, far: GroupSensitivity) -> bool:
         """Whether distances cover a measure, or the number of units."""
+        if isinstance(far, CellSensitivity):
+            return not far.always and far.cells.source.covered(far, self)
         measure = self.measures.get(name)
-        sums = far.group_strategy
-        if far.strategy is not None and (far.strategy.nested or far.strategy.values):
-            alone = measure is None and name != UNITS and sums is None and not far.always
-            kept = self._nested if far.strategy.nested else self._summed
-            return alone and kept(far, far.strategy)
-        if (
-            (far.always and not (self.all_rows and name == UNITS))
-            or (far.strategy is not None and not isinstance(measure, Leaves))
-            or (sums is not None and self.listed != sums.cells.cells)
-            or (sums is not None and isinstance(measure, Leaves | DistinctCount | DistinctSum))
-            or isinstance(measure, CellSums)
-        ):
+        if far.always and not (self.all_rows and name == UNITS):
             return False
         match measure:
             case None:
@@ -210,33 +207,12 @@ class _Enforced:
                 added = far.low <= 0 and most <= far.high
             case DistinctSum(ends=(low, high)):
                 added = far.low <= low and high <= far.high
-            case Leaves(leaves=leaves, rows=rows) if far.strategy is not None:
-                inside = leaves == far.strategy.cells and rows <= far.high
-                return inside and self.within(far.groups, far.available)
             case Leaves(leaves=leaves, rows=rows):  # of which the leaves are the groups
                 once = far.low <= 1 <= far.high and self.groups * rows <= far.groups
                 return once and (far.available is None or leaves <= far.available)
+            case CellSums():
+                return False
         return added and self.within(far.groups, far.available)
-
-    def _nested(self, far: GroupSensitivity, strategy: CellStrategy) -> bool:
-        """Whether the counts of a strategy are nested, and distances cover the last of them."""
-        known = all(name == UNITS or name in self.measures for name in strategy.nested)
-        counts = [self.measures.get(name) for name in strategy.nested]
-        inside = known and strategy.cells == len(counts) and are_nested(counts, far.high)
-        return inside and self.within(far.groups, far.available)
-
-    def _summed(self, far: GroupSensitivity, strategy: CellStrategy) -> bool:
-        """Whether values are summed over the same cells, and no row adds more than is claimed."""
-        found = [self.measures.get(value.measure) for value in strategy.values]
-        sums = [measure for measure in found if isinstance(measure, CellSums)]
-        if len(sums) < len(found) or len({(each.row, each.cells, each.rows) for each in sums}) > 1:
-            return False
-        inside = all(
-            value.low <= min(measure.low, 0) and max(measure.high, 0) <= value.high
-            for value, measure in zip(strategy.values, sums, strict=True)
-        )
-        covered = inside and sums[0].cells == strategy.cells and sums[0].rows <= far.high
-        return covered and self.within(far.groups, far.available)
 
     def ranked(self, choice: LeafChoice) -> bool:
         """Whether a choice allows for all rows of a unit."""
@@ -259,7 +235,7 @@ class _Enforced:
         return measure.most if isinstance(measure, Total) else None
 
 
-def _covered(enforced: _Enforced, releases: Releases) -> Iterable[bool]:
+def _covered(enforced: Enforced, releases: Releases) -> Iterable[bool]:
     yield from (_noise(enforced, release) for release in releases.noises)
     yield from (enforced.ranked(release) for release in releases.choices)
     yield from map(enforced.counted_in, trees_of(releases.choices))
@@ -270,5 +246,5 @@ def _covered(enforced: _Enforced, releases: Releases) -> Iterable[bool]:
         yield enforced.groups <= releases.selection.groups
 
 
-def _noise(enforced: _Enforced, noise: Noise) -> bool:
+def _noise(enforced: Enforced, noise: Noise) -> bool:
     return enforced.covered(noise.measure, noise.distances)

@@ -53,7 +53,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import WrongKind
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.noise_quantiles import ranks_aside
+from discreet.plan.noise_errors import ranks_aside
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
@@ -103,16 +103,13 @@ class NoisyTotals:
 
     @property
     def use(self) -> tuple[str, None]:
-        """The measure, of which no leaf is chosen."""
         return self.measure, None
 
     def within_epsilon(self, epsilon: Fraction, relation: Relation) -> Noise:
-        """Return Laplace noise for a share of epsilon."""
         moved = self.distances.moved(relation)
         return self._noise(Laplace(scale=steps_up(moved) / epsilon if moved else STILL))
 
     def within_rho(self, rho: Fraction, relation: Relation, law: str) -> Noise:
-        """Return noise for a share of rho."""
         square = self.distances.moved_squared(relation)
         if law == LAPLACE or not square:
             return self.within_epsilon(root_down(2 * rho) if square else rho, relation)
@@ -180,22 +177,18 @@ class ScoredPart(LeafPart):
         )
 
     def within_epsilon(self, epsilon: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
-        """Return choices for a share of epsilon."""
         whole = 2 * self.groups * self.moved(relation)
         return self.choices(lambda share: whole / (share * epsilon))
 
     def within_rho(self, rho: Fraction, relation: Relation) -> tuple[LeafChoice, ...]:
-        """Return choices for a share of rho."""
         moved = self.moved(relation)
         return self.choices(lambda share: moved / root_down(2 * share * rho / self.groups))
 
     def error_by_epsilon(self, epsilon: float, relation: Relation, miss: float) -> float:
-        """Estimate how far a value is off with some chance, for a share of epsilon."""
         far_off = 2 * self.groups * float(self.moved(relation)) * math.log(self.leaves / miss)
         return far_off / (epsilon * float(self.value_share))
 
     def error_by_rho(self, rho: float, relation: Relation, miss: float) -> float:
-        """Estimate how far a value is off with some chance, for a share of rho."""
         far_off = float(self.moved(relation)) * math.log(self.leaves / miss)
         return math.sqrt(self.groups / float(self.value_share)) * far_off / math.sqrt(2 * rho)
 
@@ -216,7 +209,6 @@ class QuantileLevel(ScoredPart):
 
     @property
     def use(self) -> LeafUse:
-        """The histogram and the level."""
         return self.measure, self.level
 
     @property
@@ -276,7 +268,6 @@ class PartitionSelection:
 
     @property
     def use(self) -> tuple[str, None]:
-        """The choice of keys."""
         return KEYS_USE
 
     def places(self, relation: Relation) -> int:

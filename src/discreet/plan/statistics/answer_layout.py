@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
-from discreet.plan.aggregates.estimator import Estimator
+from discreet.plan.estimator import Estimator
 from discreet.query.expression_types import ColumnTypes, check_condition, typed
 from discreet.query.expressions import Aggregate, Column, Expression, Order, Window, transformed
 from discreet.query.types import Type
@@ -28,9 +28,9 @@ if TYPE_CHECKING:  # made by an earlier step
 class Estimate:
     """A slot: the aggregate of the question that it holds, its type, and how it is computed.
 
-    >>> from discreet.plan.aggregates.counts import Units
+    >>> from discreet.aggregates.count import Count
     >>> people = Aggregate("COUNT", Column("patient"), distinct=True)
-    >>> Estimate(slot="a0", aggregate=people, type=Type.INTEGER, estimator=Units()).slot
+    >>> Estimate(slot="a0", aggregate=people, type=Type.INTEGER, estimator=Count()).slot
     'a0'
     """
 

@@ -1,7 +1,7 @@
 """Windows over groups: which of them can be answered, and how running counts are measured.
 
 Trust: public.  Windows are computed from what is released.  A strategy is priced for what it
-measures (``group-sums``); which one is taken is about accuracy.
+measures (``linear-strategy``); which one is taken is about accuracy.
 
 Definition.  A window over groups looks at released numbers of all groups.  That says something
 about the table only where the groups are those of the question, whatever the data is: where they
@@ -16,35 +16,24 @@ predicted error is taken, of equal ones the first.
 
 from __future__ import annotations
 
-import functools
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
 from discreet.errors import UnsupportedSQL
-from discreet.mechanisms import Gaussian
-from discreet.plan.aggregates.counts import Count, Units
-from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity, Noise
-from discreet.plan.pricing.linear_strategy import GroupStrategy, GroupSumSensitivity, key_order
-from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals, dyadic_up, root_down
-from discreet.plan.setting import Setting
+from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
+from discreet.plan.pricing.linear_strategy import CellSensitivity, CellValue, GroupTotals, key_order
+from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
-from discreet.plan.workload.strategies import CountWorkload, strategies_of
+from discreet.plan.workload.strategies import Candidate, Workload
 from discreet.query.expressions import Column, Expression, Grouped, Window, walk
 from discreet.query.source_text import pointed
 from discreet.requests.engine_request import PublicGroups, Total
 from discreet.requests.table_schema import Product
-from discreet.units import Relation
-
-if TYPE_CHECKING:  # made by an earlier step
-    from discreet.plan.aggregates.measured import MeasuredAggregates
 
 _FEWEST: Final = 4
 _MOST_GROUPS: Final = 2048
-_BETTER: Final = 0.99
 
 Keys = Sequence[tuple[Any, ...]]
 """The keys of all groups, in their order."""
@@ -65,17 +54,30 @@ def check_windows(layout: AnswerLayout, public: PublicGroups | None) -> None:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCounts:
-    """A count, and the sums of groups that are asked of it; see :class:`GroupStrategy`."""
+    """A count, and the sums of groups that are asked of it."""
 
     measure: str
-    sums: CountWorkload
-    order: tuple[int, ...]
-    frames: tuple[tuple[str, tuple[int, ...]], ...]
+    sums: Workload
 
-    @property
-    def spread(self) -> float:
-        """How many groups a sum adds up, on average."""
-        return sum(map(len, self.sums.cells)) / len(self.sums.names)
+    def candidates(self, alone: GroupSensitivity) -> tuple[Candidate, ...]:
+        """Return what a unit moves in all groups, and in sums of them."""
+        low, high = min(alone.low, 0), max(alone.high, 0)
+        value = CellValue(measure=self.measure, low=low, high=high)
+        spread = sum(map(len, self.sums.cells)) / len(self.sums.names)
+        sums = (
+            (
+                CellSensitivity(
+                    low=0,
+                    high=alone.groups,
+                    groups=1,
+                    available=1,
+                    cells=replace(each, values=(value,)),
+                ),
+                each.spread,
+            )
+            for each in self.sums.strategies()
+        )
+        return (alone, spread), *sums
 
 
 def running_counts(
@@ -99,7 +101,7 @@ def running_counts(
     found = []
     for estimate in estimates:
         estimator, slot = estimate.estimator, estimate.slot
-        if not isinstance(estimator, Count | Units) or estimate.aggregate.epsilon is not None:
+        if not estimator.counts or estimate.aggregate.epsilon is not None:
             continue
         (name,) = estimator.totals()
         plain = name == UNITS or isinstance(totals.get(name), Total)
@@ -144,8 +146,14 @@ def _made(
         for cell in held:
             inside[cell].append(answer)
     names = tuple(f"{measure}/{answer}" for answer in range(len(answers)))
-    workload = CountWorkload(measure=measure, names=names, cells=tuple(map(tuple, inside)))
-    return RunningCounts(measure=measure, sums=workload, order=tuple(order), frames=tuple(places))
+    workload = Workload(
+        measure=measure,
+        names=names,
+        cells=tuple(map(tuple, inside)),
+        rows=1,
+        source=GroupTotals(order=tuple(order), named=tuple(places)),
+    )
+    return RunningCounts(measure=measure, sums=workload)
 
 
 def _by_keys(window: Window) -> bool:
@@ -196,63 +204,3 @@ def _frames(window: Window, keys: Keys) -> dict[int, tuple[int, ...]]:
 
 def _values(parts: Sequence[Expression], group: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(group[part.at] for part in parts if isinstance(part, Grouped))
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningPart(NoisyTotals):
-    """A count and its running sums, by the strategy that errs least; each law has its own."""
-
-    running: RunningCounts
-    alone: GroupSensitivity
-
-    @classmethod
-    def of(cls, running: RunningCounts, alone: GroupSensitivity, relation: Relation) -> RunningPart:
-        """Choose the strategy for Laplace noise first."""
-        far = chosen_sums(running, alone, relation, squared=False)
-        return cls(measure=running.measure, distances=far, running=running, alone=alone)
-
-    def factor(self) -> Fraction:
-        """Return about by what a sum multiplies the noise."""
-        sums = self.distances.group_strategy
-        return Fraction(math.sqrt(self.running.spread if sums is None else sums.cells.spread))
-
-    def within_rho(self, rho: Fraction, relation: Relation, law: str) -> Noise:
-        """Return noise for a share of rho."""
-        if law == LAPLACE:
-            return self.within_epsilon(root_down(2 * rho), relation)
-        far = chosen_sums(self.running, self.alone, relation, squared=True)
-        variance = dyadic_up(far.moved_squared(relation) / (2 * rho))
-        return Noise(measure=self.measure, mechanism=Gaussian(variance=variance), distances=far)
-
-
-@functools.lru_cache(maxsize=64)
-def chosen_sums(
-    running: RunningCounts, alone: GroupSensitivity, relation: Relation, *, squared: bool
-) -> GroupSensitivity:
-    """Return the distances of the strategy with the smallest predicted error, by one norm."""
-    best, first = alone, _error(alone, running.spread, relation, squared=squared)
-    least = first
-    for cells in strategies_of(running.sums):
-        sums = GroupStrategy(cells=cells, order=running.order, frames=running.frames)
-        far = GroupSumSensitivity(
-            low=alone.low,
-            high=alone.high,
-            groups=alone.groups,
-            available=alone.available,
-            sums=sums,
-        )
-        error = _error(far, cells.spread, relation, squared=squared)
-        if error < _BETTER * least:
-            best, least = far, error
-    if not isinstance(best, GroupSumSensitivity):
-        return best
-    cells = best.sums.cells
-    words = f"{cells.words} ({least / first:.2g} times the error of adding up groups)"
-    return replace(best, sums=replace(best.sums, cells=replace(cells, words=words)))
-
-
-def _error(far: GroupSensitivity, spread: float, relation: Relation, *, squared: bool) -> float:
-    """Return the root mean square of the noise of all sums, at a price of one."""
-    moved = far.moved_squared(relation) if squared else far.moved(relation) ** 2
-    return math.sqrt(moved * spread)

@@ -27,8 +27,8 @@ row: not those by which groups are chosen, none with an epsilon of its own, none
 group, and none of people, except where a row is a person.  A total adds up a value in the rows with
 some condition: of CASE WHEN c THEN x END the value is x, and c is part of the condition; so it is
 with ELSE 0 for a plain sum.  Conditions leave at most 4096 cells.
-Sums are joined if some strategy errs less than what the price buys of them otherwise, where the
-counts may be joined as before (:mod:`discreet.plan.workload.joined_measures`); errors are those of
+Totals are joined if some strategy errs clearly less than what the price buys of them otherwise,
+where the counts may be joined as before, and by neither law more; errors are those of
 ``split-shares``, in terms of what one row can add.  Where errors are asked for in place of a price,
 nothing is joined, since each sum has an error of its own.
 
@@ -44,35 +44,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, final
 
-from discreet.plan.aggregates.counts import Count, Units
-from discreet.plan.aggregates.estimator import Estimator
-from discreet.plan.aggregates.measured import MeasuredAggregates
-from discreet.plan.aggregates.sums import Sum
 from discreet.plan.binding.value_facts import ONE, counting_conditions, one_where_all
+from discreet.plan.estimator import Estimator
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.plan.pricing.linear_strategy import (
-    CellSensitivity,
+    CellTotals,
     CellValue,
+    NestedRows,
     are_nested,
     conditions_of,
 )
 from discreet.plan.pricing.noise_steps import chooser_of
-from discreet.plan.setting import Setting
+from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.workload.cells import Cells, cells_of
-from discreet.plan.workload.strategies import (
-    CountWorkload,
-    SumWorkload,
-    chosen_strategy,
-    predicted_error,
-    strategies_of,
-)
+from discreet.plan.workload.strategies import Workload, best_error
 from discreet.query.expressions import Aggregate, Case, Expression, Literal, transformed
-from discreet.requests.cell_sums import CellSums
-from discreet.requests.engine_request import Leaves, Measure, Total
-from discreet.units import Relation
+from discreet.requests.engine_request import CellSums, Leaves, Measure, Total
 
 _CELLS: Final = "cells"
-_COUNTS_BETTER: Final = 0.99
+_BETTER: Final = 0.95
 
 
 def joined_counts(setting: Setting, measured: MeasuredAggregates) -> MeasuredAggregates:
@@ -95,8 +85,8 @@ def _joinable(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[
     others: set[str] = set()
     bound = [inner for _, inner in setting.bound.aggregates]
     for aggregate, estimator in zip(bound, measured.estimators, strict=True):
-        people = aggregate.distinct and not single and isinstance(estimator, Count)
-        if not isinstance(estimator, Count | Units) or people or aggregate.epsilon is not None:
+        people = aggregate.distinct and not single and estimator.totals() != (UNITS,)
+        if not estimator.counts or people or aggregate.epsilon is not None:
             others |= {name for name, _ in estimator.inputs()}
     chooser = chooser_of(setting, measured)
     if chooser is not None:
@@ -138,52 +128,35 @@ def _joined_counts(
         return None
     if len(set().union(*cells.conditions)) < len(counts):
         return None  # a condition is never true
-    workload = CountWorkload(measure=_CELLS, names=tuple(counts), cells=cells.conditions)
-    if not _counts_better(setting, workload, rows):
+    workload = Workload(measure=_CELLS, names=tuple(counts), cells=cells.conditions, rows=rows)
+    if setting.ask.errors:  # each count has its own, and all would get the smallest
+        if workload.strategies()[0].norms[0] > 1:
+            return None
+    elif not _better(setting, workload):
         return None
     histogram = Leaves(name=_CELLS, row=cells.number, leaves=len(cells), rows=rows)
-    kept = tuple(measure for measure in measured.measures if measure.name not in counts)
+    about = f"{len(counts)} counts in {len(cells)} cells"
+    return _with(measured, workload, about, (histogram,))
+
+
+def _with(
+    measured: MeasuredAggregates, workload: Workload, about: str, read: tuple[Measure, ...] = ()
+) -> MeasuredAggregates:
+    """Return the same aggregates from a workload, and what is read for it in place of totals."""
+    names = frozenset(workload.names)
+    gone = names if read else frozenset()
     uses = tuple(
-        tuple(dict.fromkeys((_CELLS, None) if use[0] in counts else use for use in each))
+        tuple(dict.fromkeys((_CELLS, None) if use[0] in names else use for use in each))
         for each in measured.uses
     )
-    about = f"{len(counts)} counts in {len(cells)} cells"
     return replace(
         measured,
-        measures=(*kept, histogram),
+        measures=(*(each for each in measured.measures if each.name not in gone), *read),
         uses=uses,
         about={**measured.about, _CELLS: about},
-        counts_units=measured.counts_units and UNITS not in counts,
+        counts_units=measured.counts_units and UNITS not in gone,
         workload=workload,
     )
-
-
-def _counts_better(setting: Setting, workload: CountWorkload, rows: int) -> bool:
-    """Whether a strategy errs less than a price that is divided among the counts."""
-    limits, relation = setting.limits, setting.unit.relation
-    if setting.ask.errors:  # each count has its own, and all would get the smallest
-        return strategies_of(workload)[0].norms[0] == 1
-    far = CellSensitivity(
-        low=0,
-        high=rows,
-        groups=limits.groups,
-        available=limits.available,
-        cells=strategies_of(workload)[0],
-    )
-    number = len(workload.names)
-    for squared in (False, True):
-        best = chosen_strategy(workload, far, relation, squared=squared)
-        apart = _alone(far, relation, squared=squared) * (number**0.5 if squared else number)
-        if predicted_error(best, relation, squared=squared) < _COUNTS_BETTER * apart:
-            return True
-    return False
-
-
-def _alone(far: CellSensitivity, relation: Relation, *, squared: bool) -> float:
-    """Return the error of one count at a price of one."""
-    one = CountWorkload(measure=_CELLS, names=("",), cells=((0,),))
-    alone = replace(far, cells=strategies_of(one)[0])
-    return predicted_error(alone, relation, squared=squared)
 
 
 def nested_counts(setting: Setting, measured: MeasuredAggregates) -> MeasuredAggregates:
@@ -202,15 +175,11 @@ def nested_counts(setting: Setting, measured: MeasuredAggregates) -> MeasuredAgg
             rows,
         )
         cells = tuple(tuple(range(place, len(names))) for place in range(len(names)))
-        workload = CountWorkload(measure=_CELLS, names=names, cells=cells, nested=True)
-        if len(names) < 2 or not _counts_better(setting, workload, rows):
-            continue
-        uses = tuple(
-            tuple(dict.fromkeys((_CELLS, None) if use[0] in names else use for use in each))
-            for each in measured.uses
+        workload = Workload(
+            measure=_CELLS, names=names, cells=cells, rows=rows, source=NestedRows(names)
         )
-        about = {**measured.about, _CELLS: f"{len(names)} counts, each a part of the next"}
-        return replace(measured, uses=uses, about=about, workload=workload)
+        if len(names) > 1 and _better(setting, workload):
+            return _with(measured, workload, f"{len(names)} counts, each a part of the next")
     return measured
 
 
@@ -247,7 +216,6 @@ def _chain(counts: dict[str, Total | None], rows: int) -> tuple[str, ...]:
 
 
 _FRACTIONS: Final = 1 << 10
-_SUMS_BETTER: Final = 0.95
 _ADDED: Final = frozenset(
     {"COUNT", "SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"}
 )
@@ -281,9 +249,8 @@ def joined_sums(
     if cells is None or len(set().union(*cells.conditions)) < len(terms):
         return otherwise
     joined = _joined_sums(measured, terms, cells, limits.rows)
-    if not _sums_better(setting, joined, otherwise):
-        return otherwise
-    return joined
+    assert joined.workload is not None  # noqa: S101 (made above)
+    return joined if _better(setting, joined.workload, otherwise.workload) else otherwise
 
 
 def _terms(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[str, _Term]]:
@@ -317,9 +284,7 @@ def _term(
     people = aggregate.distinct and not limits.single
     if aggregate.function not in _ADDED or aggregate.epsilon is not None or people:
         return None
-    if aggregate.bounds_per_group is not None or (
-        isinstance(estimator, Units) and not limits.single
-    ):
+    if aggregate.bounds_per_group is not None:
         return None
     conditions = conditions_of(total)
     if conditions is not None:
@@ -330,7 +295,7 @@ def _term(
     low, high = total.low // rows, total.high // rows
     if max(-low, high) <= 0:
         return None
-    plain = isinstance(estimator, Sum) and estimator.center == 0
+    plain = aggregate.function == "SUM" and len(estimator.totals()) == 1  # around zero
     inner = _inner_case(aggregate, zero=plain)
     row = total.row
     if aggregate.where is not None:
@@ -384,80 +349,54 @@ def _joined_sums(
         CellValue(measure=each.name, low=min(each.low, 0), high=max(each.high, 0), step=key[3])
         for key, each in zip(places, sums, strict=True)
     )
-    workload = SumWorkload(
+    workload = Workload(
         measure=_CELLS,
         names=tuple(terms),
         cells=cells.conditions,
+        rows=rows,
         values=values,
         kinds=kinds,
-        rows=rows,
-    )
-    kept = tuple(measure for measure in measured.measures if measure.name not in terms)
-    uses = tuple(
-        tuple(dict.fromkeys((_CELLS, None) if use[0] in terms else use for use in each))
-        for each in measured.uses
+        source=CellTotals(),
     )
     counts = sum(term.value == ONE for term in terms.values())
     words = [f"{len(terms) - counts} sums"] + ([f"{counts} counts"] if counts else [])
-    return replace(
-        measured,
-        measures=(*kept, *sums),
-        uses=uses,
-        about={**measured.about, _CELLS: f"{' and '.join(words)} in {len(cells)} cells"},
-        counts_units=measured.counts_units and UNITS not in terms,
-        workload=workload,
-    )
+    about = f"{' and '.join(words)} in {len(cells)} cells"
+    return _with(measured, workload, about, sums)
 
 
-def _sums_better(
-    setting: Setting, joined: MeasuredAggregates, otherwise: MeasuredAggregates
-) -> bool:
-    """Whether strategies err less than what divides the price otherwise, by neither law more."""
-    workload = joined.workload
-    assert isinstance(workload, SumWorkload)  # noqa: S101 (made above)
+def _better(setting: Setting, workload: Workload, counts: Workload | None = None) -> bool:
+    """Whether strategies err less than what divides the price otherwise, by neither law more.
+
+    ``counts`` are those answers that are joined otherwise.
+    """
     limits, relation = setting.limits, setting.unit.relation
-    far = CellSensitivity(
-        low=0,
-        high=workload.rows,
-        groups=limits.groups,
-        available=limits.available,
-        cells=workload.strategies()[0],
-    )
+
+    def error(of: Workload, *, squared: bool) -> float:
+        return best_error(of.candidates(limits.groups, limits.available), relation, squared=squared)
+
+    kinds = workload.kinds or (0,) * len(workload.names)
+    shared = frozenset(() if counts is None else counts.names)
+    apart = [kind for name, kind in zip(workload.names, kinds, strict=True) if name not in shared]
     ratios = []
     for squared in (False, True):
-        best = predicted_error(
-            chosen_strategy(workload, far, relation, squared=squared), relation, squared=squared
-        )
-        parts = _parts(workload, otherwise, far, setting, squared=squared)
-        ratios.append(best / _divided(parts, squared=squared))
-    return min(ratios) < _SUMS_BETTER and max(ratios) <= 1
-
-
-def _parts(
-    workload: SumWorkload,
-    otherwise: MeasuredAggregates,
-    far: CellSensitivity,
-    setting: Setting,
-    *,
-    squared: bool,
-) -> list[tuple[int, float]]:
-    """Return how many totals each part answers otherwise, and its error for all of the price."""
-    relation, counts = setting.unit.relation, otherwise.workload
-    shared = () if counts is None else counts.names
-    parts = []
-    for name, kind in zip(workload.names, workload.kinds, strict=True):
-        if name not in shared:
-            alone = replace(
-                workload, names=("",), cells=((0,),), values=(workload.values[kind],), kinds=(0,)
+        alone = {
+            kind: error(
+                replace(
+                    workload,
+                    names=("",),
+                    cells=((0,),),
+                    values=(workload.values[kind],),
+                    kinds=(),
+                ),
+                squared=squared,
             )
-            moved = replace(far, cells=alone.strategies()[0])
-            parts.append((1, predicted_error(moved, relation, squared=squared)))
-    joined = sum(name in shared for name in workload.names)
-    if counts is not None and joined:
-        first = replace(far, cells=counts.strategies()[0])
-        best = chosen_strategy(counts, first, relation, squared=squared)
-        parts.append((joined, predicted_error(best, relation, squared=squared)))
-    return parts
+            for kind in set(apart)
+        }
+        parts = [(1, alone[kind]) for kind in apart]
+        if counts is not None and len(apart) < len(kinds):
+            parts.append((len(kinds) - len(apart), error(counts, squared=squared)))
+        ratios.append(error(workload, squared=squared) / _divided(parts, squared=squared))
+    return min(ratios) < _BETTER and max(ratios) <= 1
 
 
 def _divided(parts: list[tuple[int, float]], *, squared: bool) -> float:

@@ -1,34 +1,32 @@
-"""Strategies for counts and sums of cells: which noisy sums are drawn, and by which weights.
+"""Strategies for workloads of cells: which noisy sums are drawn, and by which weights.
 
-Trust: public.  Every strategy is priced for what it measures (``cell-sums``); which one is taken is
-about accuracy.
+Trust: public.  Every strategy is priced for what it measures (``linear-strategy``); which one is
+taken is about accuracy.
 
-Definition.  A *workload* is a list of counts, each a sum of cells.  Its strategies are those of the
-matrix mechanism (Li, Miklau, Hay, McGregor and Rastogi 2015; McKenna, Miklau, Hay and
-Machanavajjhala 2018) that measure sums of cells:
+Definition.  A *workload* is a list of answers, each a sum of one value over some cells; a count is
+a sum of ones.  Its strategies, for each value by itself, are those of the matrix mechanism (Li,
+Miklau, Hay, McGregor and Rastogi 2015; McKenna, Miklau, Hay and Machanavajjhala 2018) that measure
+sums of cells:
 
-    by itself     every count is a sum of its own, and all of them are priced together
-    histogram     every cell is a sum, and every count adds up its cells
-    hierarchy     blocks of b**l neighboring cells are sums, for all l, cells among them; a count
+    by itself     every answer is a sum of its own, and all of them are priced together
+    histogram     every cell is a sum, and every answer adds up its cells
+    hierarchy     blocks of b**l neighboring cells are sums, for all l, cells among them; an answer
                   adds up the largest blocks inside of it, or takes what is outside from a block
-                  where these are fewer; sums that no count needs are left out
-
-    factorization  for counts up to thresholds, the lower triangular Toeplitz matrix with the
+                  where these are fewer; sums that no answer needs are left out
+    factorization  for answers up to thresholds, the lower triangular Toeplitz matrix with the
                   coefficients C(2k, k) / 4**k of (1 - x)**(-1/2), rounded to sixteenths: nearly
                   the best there is for Gaussian noise (:mod:`discreet.continual.factorized`)
 
-The *predicted error* of a strategy is the root of the mean over counts of the variance of their
+Of several values those are tried that take each by itself, all by histograms, and for each value
+the one that errs least alone.  Sums of different values are multiplied by whole numbers, so that
+one row moves each of them by about as much, and all get the same noise: every answer errs by about
+the same share of what one row can add to it.
+
+The *predicted error* of a strategy is the root of the mean over answers of the variance of their
 noise, which is in proportion to the squared distance that one unit moves all sums, in L1 for
-Laplace noise and in L2 for Gaussian noise, times the sum of the squared weights of a count.
+Laplace noise and in L2 for Gaussian noise, times the sum of the squared weights of an answer.
 The strategy with the smallest predicted error is taken, of equal ones the first; cells stand in the
 order of the values that conditions compare, so that counts up to a threshold are made of neighbors.
-
-Definition.  A *workload of sums* is a list of answers, each a sum of one value over some cells; a
-count is a sum of ones.  Its strategies are, for each value by itself, those of a workload of
-counts (:mod:`discreet.plan.workload.strategies`): all values by themselves, all by histograms,
-and for each value the one that errs least alone.  Sums of different values are multiplied by whole
-numbers, so that one row moves each of them by about as much, and all get the same noise.  So every
-answer errs by about the same share of what one row can add to it.
 """
 
 from __future__ import annotations
@@ -39,13 +37,21 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, Protocol, final
+from typing import Final, final
 
 import numpy as np
 
 from discreet.mechanisms import Gaussian
-from discreet.plan.pricing.group_sensitivity import Noise
-from discreet.plan.pricing.linear_strategy import CellSensitivity, CellStrategy, CellValue, Weights
+from discreet.plan.pricing.group_sensitivity import GroupSensitivity, Noise
+from discreet.plan.pricing.linear_strategy import (
+    CELL_ROWS,
+    CellSensitivity,
+    CellSource,
+    CellStrategy,
+    CellValue,
+    NestedRows,
+    Weights,
+)
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals, dyadic_up, root_down
 from discreet.units import Relation
 
@@ -57,96 +63,129 @@ _MOST_WORK: Final = 1 << 21
 _BETTER: Final = 0.999
 _CLEARLY: Final = 0.99
 _LONG: Final = 1 << 16
+_FINE: Final = 16
 
 _Terms = list[tuple[int, int]]
 """Blocks, and their signs."""
 
 
+Candidate = tuple[GroupSensitivity, float]
+"""What a unit moves by a strategy, and the mean of the squared weights of its answers."""
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountWorkload:
-    """The names of counts, and for each cell of a histogram the places of those that it is part of.
+class Workload:
+    """The names of answers, the value that each adds up, and the answers of each cell.
 
-    ``nested`` says that cells are differences of the counts themselves, each a part of the next.
+    ``kinds`` has the place of a value for each name; without any all add up the first.  A unit
+    counts with at most ``rows`` rows in a group.
 
-    >>> thresholds = CountWorkload(measure="cells", names=("low", "all"), cells=((0, 1), (1,)))
-    >>> [strategy.sums for strategy in strategies_of(thresholds)]
+    >>> thresholds = Workload(measure="cells", names=("low", "all"), cells=((0, 1), (1,)), rows=1)
+    >>> [strategy.sums for strategy in thresholds.strategies()]
     [((0,), (0, 1)), ((0,), (1,))]
     """
 
     measure: str
     names: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
-    nested: bool = False
+    rows: int
+    values: tuple[CellValue, ...] = (CellValue(measure="cells"),)
+    kinds: tuple[int, ...] = ()
+    source: CellSource = CELL_ROWS
 
     def __hash__(self) -> int:
         """Do not look at all cells: there may be a million places in them."""
-        return hash((self.measure, self.names, len(self.cells)))
-
-    def strategies(self) -> tuple[CellStrategy, ...]:
-        """Return all strategies, every count by itself first."""
-        return strategies_of(self)
-
-
-class CellWorkload(Protocol):
-    """What can be measured in cells by several strategies."""
-
-    def __hash__(self) -> int:
-        """Find it among those whose strategies are known."""
-        ...
-
-    @property
-    def measure(self) -> str:
-        """The name of what is released."""
-        ...
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the answers."""
-        ...
+        return hash((self.measure, self.names, len(self.cells), self.values))
 
     def strategies(self) -> tuple[CellStrategy, ...]:
         """Return all strategies, every answer by itself first."""
-        ...
+        return _strategies(self)
+
+    def candidates(self, groups: int, available: int | None) -> tuple[Candidate, ...]:
+        """Return what a unit in so many groups moves by each of them."""
+        return tuple(
+            (
+                CellSensitivity(
+                    low=0, high=self.rows, groups=groups, available=available, cells=each
+                ),
+                each.spread,
+            )
+            for each in self.strategies()
+        )
+
+    def inside(self, kind: int) -> tuple[tuple[str, ...], tuple[int, ...], list[tuple[int, ...]]]:
+        """Return the answers of one value, its cells, and the places of the answers of each."""
+        kinds = self.kinds or (0,) * len(self.names)
+        chosen = [at for at, each in enumerate(kinds) if each == kind]
+        places = {at: index for index, at in enumerate(chosen)}
+        held = [tuple(places[at] for at in cell if at in places) for cell in self.cells]
+        cells = tuple(at for at, cell in enumerate(held) if cell)
+        return tuple(self.names[at] for at in chosen), cells, [held[at] for at in cells]
+
+    @property
+    def multiples(self) -> tuple[int, ...]:
+        """By what the sums of each value are multiplied."""
+        most = [value.most for value in self.values]
+        largest = max(most)
+        fine = 1 if all(largest % each == 0 for each in most) else _FINE
+        found = [fine * largest // each for each in most]
+        common = math.gcd(*found)
+        return tuple(each // common for each in found)
 
 
 @functools.lru_cache(maxsize=64)
-def strategies_of(workload: CountWorkload) -> tuple[CellStrategy, ...]:
-    """Return all strategies for a workload, every count by itself first."""
-    size = len(workload.cells)
-    inside = _inside(workload)
+def _strategies(workload: Workload) -> tuple[CellStrategy, ...]:
+    parts = []
+    for place in range(len(workload.values)):
+        names, cells, held = workload.inside(place)
+        found = _alone(names, held, few=isinstance(workload.source, NestedRows))
+        parts.append([_Part(place, cells, each) for each in found])
+    if len(parts) == 1:
+        return tuple(_joined(workload, [each]) for each in parts[0])
+    first = [some[0] for some in parts]
+    single = [next((each for each in some if each.histogram), some[0]) for some in parts]
+    best = [min(some, key=lambda part: part.error) for some in parts]
+    candidates = {tuple(part.words for part in each): each for each in (first, single, best)}
+    return tuple(_joined(workload, each) for each in candidates.values())
+
+
+def _alone(
+    names: Sequence[str], held: Sequence[tuple[int, ...]], *, few: bool
+) -> list[CellStrategy]:
+    """Return the strategies of the answers of one value; of few cells there are two."""
+    size, inside = len(held), _inside(held, len(names))
     itself = [((place, 1),) for place in range(len(inside))]
     sums = [tuple(cells) for cells in inside]
-    found = [_strategy(workload, "each by itself", sums, itself)]
-    if workload.nested:
-        found.append(_histogram(workload, inside))
-        return tuple(replace(strategy, nested=workload.names) for strategy in found)
-    root = _root(workload, inside)
+    found = [_strategy(names, size, "each by itself", sums, itself)]
+    if few:
+        return [*found, _histogram(names, size, inside)]
+    root = _root(names, size, inside)
     if root is not None:
         found.append(root)
     for arity in _arities(size, len(inside)):
         tree = _Tree(size, arity)
         parts = [tree.parts(cells) for cells in inside]
         words = f"as a hierarchy of blocks of {arity}"
-        found.append(_strategy(workload, words, tree.blocks, parts))
+        found.append(_strategy(names, size, words, tree.blocks, parts))
     if not _hopeless(sums, found):
-        found.insert(1, _histogram(workload, inside))
-    return tuple(found)
+        found.insert(1, _histogram(names, size, inside))
+    return found
 
 
-def _histogram(workload: CountWorkload, inside: Sequence[Sequence[int]]) -> CellStrategy:
-    once = [(cell, 1) for cell in range(len(workload.cells))]
+def _histogram(names: Sequence[str], size: int, inside: Sequence[Sequence[int]]) -> CellStrategy:
+    once = [(cell, 1) for cell in range(size)]
     added = [tuple(once[cell] for cell in cells) for cells in inside]
     single = [(cell,) for cell, _ in once]
-    return _strategy(workload, "as one histogram whose cells are added up", single, added)
+    return _strategy(names, size, "as one histogram whose cells are added up", single, added)
 
 
-def _inside(workload: CountWorkload) -> list[list[int]]:
-    """Return the cells of each count."""
-    counts = np.fromiter(itertools.chain.from_iterable(workload.cells), np.int64)
-    cells = np.repeat(np.arange(len(workload.cells)), [len(each) for each in workload.cells])
+def _inside(held: Sequence[tuple[int, ...]], answers: int) -> list[list[int]]:
+    """Return the cells of each answer."""
+    counts = np.fromiter(itertools.chain.from_iterable(held), np.int64)
+    cells = np.repeat(np.arange(len(held)), [len(each) for each in held])
     cells = cells[np.argsort(counts, kind="stable")]
-    ends = np.cumsum(np.bincount(counts, minlength=len(workload.names)))
+    ends = np.cumsum(np.bincount(counts, minlength=answers))
     return [part.tolist() for part in np.split(cells, ends[:-1])]
 
 
@@ -159,9 +198,8 @@ def _hopeless(sums: Sequence[tuple[int, ...]], others: Sequence[CellStrategy]) -
     )
 
 
-def _root(workload: CountWorkload, inside: Sequence[Sequence[int]]) -> CellStrategy | None:
-    """Return the factorization of counts each of which has one cell more than the one before."""
-    size = len(workload.cells)
+def _root(names: Sequence[str], size: int, inside: Sequence[Sequence[int]]) -> CellStrategy | None:
+    """Return the factorization of answers each of which has one cell more than the one before."""
     order = sorted(range(len(inside)), key=lambda count: len(inside[count]))
     steps = all(inside[count] == [*range(at + 1)] for at, count in enumerate(order))
     if not steps or not _FEWEST <= size <= _LONGEST or len(order) != size:
@@ -182,7 +220,7 @@ def _root(workload: CountWorkload, inside: Sequence[Sequence[int]]) -> CellStrat
         factors=tuple(tuple(column[row::-1]) for row in range(size)),
         answers=tuple(
             (name, tuple((at, undo[places[count] - at]) for at in range(places[count] + 1)))
-            for count, name in enumerate(workload.names)
+            for count, name in enumerate(names)
         ),
         unit=_UNIT,
     )
@@ -199,7 +237,8 @@ def _arities(cells: int, counts: int) -> list[int]:
 
 
 def _strategy(
-    workload: CountWorkload,
+    names: Sequence[str],
+    size: int,
     words: str,
     sums: Sequence[tuple[int, ...]],
     answers: Sequence[Weights],
@@ -213,11 +252,10 @@ def _strategy(
         ]
     return CellStrategy(
         words=words,
-        cells=len(workload.cells),
+        cells=size,
         sums=tuple(sums[place] for place in used),
         answers=tuple(
-            (name, tuple(sorted(weights)))
-            for name, weights in zip(workload.names, answers, strict=True)
+            (name, tuple(sorted(weights))) for name, weights in zip(names, answers, strict=True)
         ),
     )
 
@@ -288,38 +326,32 @@ def _fewer(block: int, wanted: _Terms, others: _Terms) -> _Terms:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadPart(NoisyTotals):
-    """All counts of a workload, by the strategy that errs least; each law of noise has its own.
+class StrategyPart(NoisyTotals):
+    """Totals that are measured together, by the strategy that errs least; each law has its own.
 
-    A unit counts with at most ``rows`` rows in a group.  ``distances`` are those of the strategy
-    for Laplace noise.
+    ``distances`` are those of the strategy for Laplace noise, and ``apart`` says what the first of
+    the candidates is.
     """
 
-    workload: CellWorkload
+    candidates: tuple[Candidate, ...]
+    apart: str
 
     @classmethod
     def of(
-        cls,
-        workload: CellWorkload,
-        *,
-        rows: int,
-        groups: int,
-        available: int | None,
-        relation: Relation,
-    ) -> WorkloadPart:
+        cls, measure: str, candidates: tuple[Candidate, ...], relation: Relation, apart: str
+    ) -> StrategyPart:
         """Choose the strategy for Laplace noise first."""
-        first = workload.strategies()[0]
-        far = CellSensitivity(low=0, high=rows, groups=groups, available=available, cells=first)
-        return cls(
-            measure=workload.measure,
-            distances=chosen_strategy(workload, far, relation, squared=False),
-            workload=workload,
-        )
+        far = best_strategy(candidates, relation, apart, squared=False)
+        return cls(measure=measure, distances=far, candidates=candidates, apart=apart)
 
     def factors(self) -> dict[str, Fraction]:
-        """Return about by what each count multiplies the noise of one sum."""
+        """Return about by what each answer multiplies the noise of one sum."""
         strategy = self.distances.strategy
-        assert strategy is not None  # noqa: S101 (of cells)
+        if strategy is None or strategy.source.frames:
+            spread = self.candidates[0][1]
+            if strategy is not None:
+                spread = strategy.spread * strategy.values[0].most ** 2
+            return {self.measure: Fraction(math.sqrt(spread))}
         return {
             name: Fraction(math.sqrt(sum(float(weight) ** 2 for _, weight in weights)))
             for name, weights in strategy.answers
@@ -329,97 +361,45 @@ class WorkloadPart(NoisyTotals):
         """Return noise for a share of rho."""
         if law == LAPLACE:
             return self.within_epsilon(root_down(2 * rho), relation)
-        far = self.distances
-        assert isinstance(far, CellSensitivity)  # noqa: S101 (made above)
-        far = chosen_strategy(self.workload, far, relation, squared=True)
+        far = best_strategy(self.candidates, relation, self.apart, squared=True)
         variance = dyadic_up(far.moved_squared(relation) / (2 * rho))
         return Noise(measure=self.measure, mechanism=Gaussian(variance=variance), distances=far)
 
 
 @functools.lru_cache(maxsize=256)
-def chosen_strategy(
-    workload: CellWorkload, far: CellSensitivity, relation: Relation, *, squared: bool
-) -> CellSensitivity:
+def best_strategy(
+    candidates: tuple[Candidate, ...], relation: Relation, apart: str, *, squared: bool
+) -> GroupSensitivity:
     """Return the distances of the strategy with the smallest predicted error, by one norm."""
-    best, least, first = far, math.inf, 0.0
-    for strategy in workload.strategies():
-        moved = replace(far, cells=strategy)
-        error = predicted_error(moved, relation, squared=squared)
-        first = first or error
-        if error < _BETTER * least:
-            best, least = moved, error
-    why = "which errs least"
-    if least < first:
-        why = f"{least / first:.2g} times the error of each by itself"
-    words = f"{best.cells.words} ({why})"
-    return replace(best, cells=replace(best.cells, words=words))
+    errors = [predicted_error(each, relation, squared=squared) for each in candidates]
+    best = 0
+    for at, error in enumerate(errors):
+        if error < _BETTER * errors[best]:
+            best = at
+    far = candidates[best][0]
+    if not isinstance(far, CellSensitivity):
+        return far
+    why = (
+        f"{errors[best] / errors[0]:.2g} times the error of {apart}" if best else "which errs least"
+    )
+    return replace(far, cells=replace(far.cells, words=f"{far.cells.words} ({why})"))
 
 
-def predicted_error(far: CellSensitivity, relation: Relation, *, squared: bool) -> float:
-    """Return the root mean square of the noise of all counts, at a price of one.
+def best_error(candidates: tuple[Candidate, ...], relation: Relation, *, squared: bool) -> float:
+    """Return the smallest predicted error, by one norm."""
+    return min(predicted_error(each, relation, squared=squared) for each in candidates)
 
-    >>> counts = CountWorkload(measure="cells", names=("a", "b"), cells=((0,), (1,)))
-    >>> far = CellSensitivity(low=0, high=1, groups=1, available=1, cells=strategies_of(counts)[0])
-    >>> predicted_error(far, Relation.ADD_REMOVE, squared=False)
+
+def predicted_error(candidate: Candidate, relation: Relation, *, squared: bool) -> float:
+    """Return the root mean square of the noise of all answers, at a price of one.
+
+    >>> counts = Workload(measure="cells", names=("a", "b"), cells=((0,), (1,)), rows=1)
+    >>> predicted_error(counts.candidates(1, 1)[0], Relation.ADD_REMOVE, squared=False)
     1.0
     """
+    far, spread = candidate
     moved = far.moved_squared(relation) if squared else far.moved(relation) ** 2
-    return math.sqrt(moved * far.cells.spread)
-
-
-_FINE: Final = 16
-_MOST_CELLS: Final = 64
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SumWorkload:
-    """The names of sums and counts, the value that each adds up, and the answers of each cell.
-
-    ``kinds`` has the place of a value for each name.  A unit counts with at most ``rows`` rows.
-
-    >>> both = SumWorkload(measure="cells", names=("old", "young"), cells=((0,), (1,)),
-    ...     values=(CellValue(measure="pay", low=0, high=9),), kinds=(0, 0), rows=1)
-    >>> both.strategies()[0].lengths
-    (9, 81)
-    """
-
-    measure: str
-    names: tuple[str, ...]
-    cells: tuple[tuple[int, ...], ...]
-    values: tuple[CellValue, ...]
-    kinds: tuple[int, ...]
-    rows: int
-
-    def __hash__(self) -> int:
-        """Do not look at all cells: there may be a million places in them."""
-        return hash((self.measure, self.names, len(self.cells), self.values))
-
-    def strategies(self) -> tuple[CellStrategy, ...]:
-        """Return all strategies, every answer by itself first."""
-        return _strategies(self)
-
-    @property
-    def multiples(self) -> tuple[int, ...]:
-        """By what the sums of each value are multiplied."""
-        most = [value.most for value in self.values]
-        largest = max(most)
-        fine = 1 if all(largest % each == 0 for each in most) else _FINE
-        found = [fine * largest // each for each in most]
-        common = math.gcd(*found)
-        return tuple(each // common for each in found)
-
-
-@functools.lru_cache(maxsize=64)
-def _strategies(workload: SumWorkload) -> tuple[CellStrategy, ...]:
-    parts = [_alone(workload, place) for place in range(len(workload.values))]
-    if len(parts) == 1:
-        return tuple(_joined(workload, [each]) for each in parts[0])
-    first = [some[0] for some in parts]
-    single = [next((each for each in some if each.histogram), some[0]) for some in parts]
-    best = [min(some, key=lambda part: part.error) for some in parts]
-    candidates = {tuple(part.words for part in each): each for each in (first, single, best)}
-    return tuple(_joined(workload, each) for each in candidates.values())
+    return math.sqrt(moved * spread)
 
 
 @final
@@ -446,26 +426,7 @@ class _Part:
         return max(first**2, second) * self.strategy.spread
 
 
-def _alone(workload: SumWorkload, place: int) -> list[_Part]:
-    """Return the strategies of the answers of one value."""
-    chosen = [at for at, kind in enumerate(workload.kinds) if kind == place]
-    places = {at: index for index, at in enumerate(chosen)}
-    held = [tuple(places[at] for at in cell if at in places) for cell in workload.cells]
-    inside = tuple(at for at, cell in enumerate(held) if cell)
-    counts = CountWorkload(
-        measure=workload.measure,
-        names=tuple(workload.names[at] for at in chosen),
-        cells=tuple(held[at] for at in inside),
-    )
-    few = len(workload.cells) <= _MOST_CELLS
-    return [
-        _Part(place, inside, strategy)
-        for strategy in strategies_of(counts)
-        if few or not strategy.factors
-    ]
-
-
-def _joined(workload: SumWorkload, parts: Sequence[_Part]) -> CellStrategy:
+def _joined(workload: Workload, parts: Sequence[_Part]) -> CellStrategy:
     """Return strategies of all values as one, with sums that rows move by about as much."""
     size = len(workload.cells)
     sums: list[tuple[int, ...]] = []
@@ -494,6 +455,7 @@ def _joined(workload: SumWorkload, parts: Sequence[_Part]) -> CellStrategy:
         factors=() if plain else tuple(factors),
         unit=max(scales),
         values=workload.values,
+        source=workload.source,
     )
 
 

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TextIO, final
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -79,7 +80,8 @@ class PatientProtocol(H11Protocol):
     """HTTP, with an end to the patience with requests that are begun and not finished (T1).
 
     The headers of a request come within some seconds of its first byte, also those of further
-    requests on a connection that is kept; uvicorn has no limit for that.
+    requests on a connection that is kept, and so does the rest of a request that was answered;
+    uvicorn has no limit for that.
     """
 
     _impatient: asyncio.TimerHandle | None = None
@@ -93,6 +95,12 @@ class PatientProtocol(H11Protocol):
         """Take some of a request; wait for the rest of it, or no more if it is there."""
         super().data_received(data)
         self._look()
+
+    def on_response_complete(self) -> None:
+        """Wait for the rest of a request that was answered, or of the next one."""
+        super().on_response_complete()
+        if self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]:
+            self._look()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""

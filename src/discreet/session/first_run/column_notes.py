@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from discreet.errors import DiscreetError
 from discreet.plan.expectation import ExpectedOutput, expect, short
 from discreet.plan.policy.policy import Policy
-from discreet.plan.steps import plan as plan_question
+from discreet.planner import plan as plan_question
 from discreet.query.sql.parse import read
 from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
-from discreet.session.first_run.column_lines import range_of
+from discreet.session.first_run.policy_questionnaire import range_of
 
 if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
     from discreet.session import Proposals, UnitGuess

@@ -1,27 +1,30 @@
 """Tables that have no policy yet: what is proposed of them, and what their owner decides.
 
 Trust: kernel.  What comes from rows is shown to the owner alone, and is written only if the owner
-accepts it.
+accepts it.  A policy that names the id of its ledger never makes another one.
 """
 
 from __future__ import annotations
 
+import os
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet import session as sessions
-from discreet.errors import BadPolicy, UnknownName
+from discreet.errors import BadPolicy, UnknownName, WrongKind
+from discreet.ledger import Ledger
+from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.query.relations import folded
 from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Link, PublicSize, TableFacts
-from discreet.session.first_run.column_lines import range_of, read_line
 from discreet.session.first_run.column_notes import notes_of
-from discreet.session.first_run.policy_files import refuse_overwriting, with_ledger, write_policy
 from discreet.session.first_run.policy_questionnaire import (
     LOOKED,
     ROW,
@@ -30,6 +33,8 @@ from discreet.session.first_run.policy_questionnaire import (
     known,
     looks_like_a_name,
     policy_of,
+    range_of,
+    read_line,
     says_something,
     types_said,
     unit_said,
@@ -39,11 +44,15 @@ from discreet.session.schemas import schema_of
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
-    import pyarrow as pa
-
     from discreet.requests.csv_format import CsvFormat
     from discreet.requests.table_schema import Schema
     from discreet.session import FirstLook, Proposals, UnitGuess
+    from discreet.session.owner_check.exact_counts import ExactCounter
+
+
+_TITLE: Final = "# Who is protected, and what may be told.  Review this file like code.\n"
+_KNOWN: Final = "# Bounds and categories are what people know, and never come from the rows.\n"
+_WIDTH: Final = 98
 
 
 @final
@@ -102,28 +111,39 @@ class NewTable:
         """The columns that name people here, or that point to a row of one."""
         return self.unit if self.link is None else (self.link.column,)
 
-    def declare(self, people: pa.Table | None) -> None:
-        """Propose what to declare; without an owner from what was said and from names alone.
+    @property
+    def _said(self) -> Answers:
+        return replace(self.answers, **_about(self.answers, self.look.columns))
 
-        Args:
-            people: whom each value of the link belongs to, if the table has one.
-        """
-        answers = replace(self.answers, **_about(self.answers, self.look.columns))
+    def described(self) -> TableFacts:
+        """Return the table with a type for each column that can be read, to be looked at."""
         kept = (*self.naming, *self.pointed)
-        if self.owner and not self.public:
-            self.proposals = sessions.propose_columns(
-                self.look,
-                {self.name: self.source},
-                unit=self.naming,
-                types={
-                    **types_said(answers, self.look),
-                    **{name: kind for name in kept if (kind := self.look.columns[name])},
-                },
-                people=people,
-            )
+        types = {
+            **types_said(self._said, self.look),
+            **{name: kind for name in kept if (kind := self.look.columns[name])},
+        }
+        columns = tuple(
+            ColumnFacts(name=name, type=types.get(name) or sessions.kind_of(self.look, name))
+            for name, kind in self.look.columns.items()
+            if kind is not None
+        )
+        return TableFacts(
+            name=self.name,
+            columns=columns,
+            public=self.public,
+            unit=self.unit,
+            link=self.link,
+            csv=self.answers.csv,
+        )
+
+    def declare(self, counting: ExactCounter | None) -> None:
+        """Propose what to declare; without counts from what was said and from names alone."""
+        if counting is not None and not self.public:
+            self.proposals = sessions.propose_columns(counting, self.described(), self.look)
             self.key = self.proposals.key
             self.size = self.proposals.size
-        self.facts = list(facts_from(answers, self.look, self.proposals, kept))
+        kept = (*self.naming, *self.pointed)
+        self.facts = list(facts_from(self._said, self.look, self.proposals, kept))
 
     def table(self) -> TableFacts:
         """Return what is declared of the table."""
@@ -229,7 +249,8 @@ class PolicyProposal:
         links = [each.link for each in self.tables if each.link is not None]
         for table in self.tables:
             table.pointed = tuple({link.key for link in links if link.parent == table.name})
-            table.declare(None if table.link is None else self._people(table.link))
+        self._declare()
+        for table in self.tables:
             if table.public:
                 shared = [name for name in table.look.columns if self._is_shared(table, name)]
                 table.key = tuple(shared[:1])
@@ -265,15 +286,16 @@ class PolicyProposal:
                     return Link(column=column, parent=parent.name, key=guess.column)
         return None
 
-    def _people(self, link: Link) -> pa.Table:
-        parent = next(each for each in self.tables if each.name == link.parent)
-        return sessions.people_by_key(
-            parent.look,
-            {parent.name: parent.source},
-            link.key,
-            unit=parent.naming,
-            people=None if parent.link is None else self._people(parent.link),
-        )
+    def _declare(self) -> None:
+        """Propose what to declare of all tables, which are opened together for their owner."""
+        if not any(table.owner and not table.public for table in self.tables):
+            for table in self.tables:
+                table.declare(None)
+            return
+        sources = {table.name: table.source for table in self.tables}
+        with sessions.open_tables(sources, [t.described() for t in self.tables]) as counting:
+            for table in self.tables:
+                table.declare(counting if table.owner else None)
 
     def _is_shared(self, table: NewTable, column: str) -> bool:
         others = [each for each in self.tables if each is not table]
@@ -437,4 +459,73 @@ def _about(answers: Answers, columns: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-__all__ = ["NewTable", "PolicyProposal", "propose", "unclear_table"]
+# --- a new policy on disk ---------------------------------------------------------------------
+
+
+def with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
+    r"""Make the ledger, and return the policy with its id: from now on it has to exist.
+
+    >>> import tempfile
+    >>> from discreet.plan.policy.policy import read_policy
+    >>> rules = read_policy('format = 1\nunit = "patient"\n[budget]\nepsilon = 1')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = with_ledger(rules, "clinic.ledger", Path(folder) / "policy.toml")
+    >>> len(made.session.ledger_id)
+    32
+    """
+    address = ledger if is_server(ledger) else str(policy.parent / ledger)
+    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as made:
+        session = replace(rules.session or SessionSettings(), ledger_id=made.id)
+    return replace(rules, session=session)
+
+
+def refuse_overwriting(path: Path) -> None:
+    """Refuse a path at which something lies.
+
+    >>> refuse_overwriting(Path("a policy that nobody has written"))
+    """
+    if path.exists():
+        raise WrongKind(
+            what=f"{path} is there already.",
+            why="a policy that people have reviewed is not replaced in passing.",
+            do="remove it, or give --policy with another name.",
+        )
+
+
+def _header(rules: Policy) -> str:
+    """Say above a policy whether anything in it comes from the rows, and who let it."""
+    told = rules.about.tuning
+    if told is None:
+        return f"{_TITLE}{_KNOWN}\n"
+    words = f"NOT PRIVATE: {told}  Whoever sees them learns that much."
+    lines = (f"# {line}\n" for line in textwrap.wrap(words, _WIDTH))
+    return f"{_TITLE}{''.join(lines)}\n"
+
+
+def write_policy(path: Path, rules: Policy) -> None:
+    r"""Write a new policy: after a power cut or on a full disk the whole of it is there, or none.
+
+    >>> import tempfile
+    >>> from discreet.plan.policy.policy import read_policy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_policy(Path(folder) / "policy.toml", read_policy('format = 1\nunit = "patient"'))
+    ...     [found.name for found in Path(folder).iterdir()]
+    ['policy.toml']
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with beside.open("x", encoding="utf-8") as file:
+            file.write(_header(rules) + rules.written())
+            file.flush()
+            os.fsync(file.fileno())
+        refuse_overwriting(path)
+        beside.replace(path)
+    except OSError as error:
+        raise WrongKind(
+            what=f"{path} cannot be written: {error.strerror}.",
+            why="nothing was written; the ledger that was made for it is still there.",
+            do="make room, or choose another folder; remove the ledger, which is empty.",
+        ) from None
+    finally:
+        with suppress(OSError):
+            beside.unlink()

@@ -3,23 +3,23 @@
 Trust: kernel.  It reads private tables and adds no noise: it is for the owner alone, and no
 question, plan or answer may ever reach it.  It knows no ledger.
 
-    checker         opens the tables, makes every check, and puts the report together
-    exact_counts    exact counts, computed by the engine that answers questions
-    unit_findings   whose rows there are: constant columns, links, keys
+    exact_counts    exact counts, as plain SQL on the engine that answers questions
+    checker         holds every promise and declaration against the data
     check_report    what was found, as text, HTML and JSON; how counts are distributed
-    cell_shares     a table before it has a policy: how its cells can be read
-    proposals       what its owner may declare, proposed from the rows
+    proposals       a table before it has a policy: what it holds, and what its owner may declare
 """
 
-from discreet.session.owner_check.cell_shares import FirstLook, first_look
 from discreet.session.owner_check.check_report import CheckReport, Finding
 from discreet.session.owner_check.checker import check
+from discreet.session.owner_check.exact_counts import open_tables
 from discreet.session.owner_check.proposals import (
     ColumnProposal,
+    FirstLook,
     Proposals,
     UnitGuess,
     csv_form,
-    people_by_key,
+    first_look,
+    kind_of,
     propose_columns,
     unit_guesses,
 )
@@ -34,7 +34,8 @@ __all__ = [
     "check",
     "csv_form",
     "first_look",
-    "people_by_key",
+    "kind_of",
+    "open_tables",
     "propose_columns",
     "unit_guesses",
 ]

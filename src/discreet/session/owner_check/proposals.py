@@ -1,8 +1,10 @@
-"""What an owner may declare of a table, proposed from its rows, for the owner to confirm.
+"""A table before it has a policy: a first look, and what its owner may declare of it.
 
-Trust: kernel.  Proposals come from exact numbers about private rows: they are shown to the owner of
-the data, and only what the owner accepts is written.  None of them repeats a single person:
+Trust: kernel.  Columns and their stored types are no rows.  Everything else comes from exact
+numbers about private rows, without noise: it is shown to the owner of the data alone, who asks for
+it, and only what the owner accepts is written.  No proposal repeats a single person:
 
+    types         the first type as which nearly all cells can be read
     bounds        inner quantiles, with several people beyond each, moved outward to a round number
     categories    values that at least ``HELD_BY`` people have; rarer ones are counted, not shown
     limits        rows and groups that 99 % of people do not exceed
@@ -10,31 +12,142 @@ the data, and only what the owner accepts is written.  None of them repeats a si
     NULL, constant, key   yes or no, about all people
 """
 
+# ruff: noqa: S608  (statements name columns of ours alone: u0, c0, and so on)
+
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
-from typing import Any, Final, Self, final
+from typing import Any, Final, NamedTuple, final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from discreet.engines.dispatch import engine_for
-from discreet.engines.engine import Engine
-from discreet.engines.hash_order import HashOrder
-from discreet.query.expressions import Column
-from discreet.query.relations import Scan
+from discreet.engines.engine import Columns
+from discreet.errors import WrongKind
 from discreet.query.types import Type
 from discreet.requests.csv_format import CsvFormat
-from discreet.requests.engine_request import EngineRequest, KeyColumn
-from discreet.requests.table_schema import ColumnFacts, PublicSize, Schema, TableFacts
+from discreet.requests.table_schema import ColumnFacts, PublicSize, StoredColumn, TableFacts
 from discreet.session.first_run.policy_questionnaire import looks_like_a_name
-from discreet.session.opening_arguments import declared_sources, named_sources
-from discreet.session.owner_check.cell_shares import FirstLook
+from discreet.session.opening_arguments import named_sources
+from discreet.session.owner_check.check_report import WARNING, Spread, percent
+from discreet.session.owner_check.exact_counts import (
+    ExactCounter,
+    listed,
+    open_tables,
+    scan_of,
+    there,
+)
+
+_TRIED: Final = (Type.INTEGER, Type.FLOAT, Type.DATE, Type.TIMESTAMP, Type.BOOLEAN)
+"""The types that cells are tried as; the first that fits is proposed."""
+
+_FEW: Final = Fraction(1, 20)
+"""A type is proposed if not more cells than this are something else."""
+
+Shares = Mapping[str, Mapping[Type, Fraction]]
+"""The share of the cells of each column that cannot be read as a type."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstLook:
+    """One table, as it is found.
+
+    ``shares`` are those of the cells of CSV files, and empty unless the owner looks at the rows.
+
+    >>> FirstLook(table="visits", columns={"ward": Type.TEXT}, stored={}).proposed("ward") is None
+    True
+    """
+
+    table: str
+    columns: Columns
+    stored: Mapping[str, StoredColumn]
+    shares: Shares | None = None
+    csv: CsvFormat | None = None
+
+    def is_cell(self, column: str) -> bool:
+        """Say whether a column can be read as any type, because a CSV file holds it."""
+        return column in self.stored and self.stored[column].cells is not None
+
+    def proposed(self, column: str) -> Type | None:
+        """Return the type that the values of a column have; None if nobody looked at them."""
+        shares = None if self.shares is None else self.shares.get(column)
+        if not shares:
+            return None
+        best = min(_TRIED, key=lambda kind: shares[kind])  # the first of several
+        return best if shares[best] <= _FEW else Type.TEXT
+
+    def unreadable(self, types: Mapping[str, Type]) -> dict[str, Fraction]:
+        """Return the share of cells of each column that cannot be read as the type it is given."""
+        return {
+            name: shares[types[name]]
+            for name, shares in (self.shares or {}).items()
+            if name in types and types[name] in shares
+        }
+
+    def lines(self, types: Mapping[str, Type]) -> Iterator[str]:
+        """Say the same in words, with a warning; nothing if nobody looked at the rows."""
+        if self.shares is not None:
+            yield WARNING
+        for name, share in self.unreadable(types).items():
+            kind = types[name].value.lower()
+            yield f"  {name}: {percent(share)} of cells cannot be read as {kind}"
+
+
+def first_look(
+    source: object,
+    *,
+    tables: str | Sequence[str] | None = None,
+    csv: CsvFormat | None = None,
+    owner: bool = False,
+) -> FirstLook:
+    """Look at one table; with ``owner`` also at its rows, which is NOT private.
+
+    Args:
+        source: what ``discreet.open`` takes.
+        tables: the name of the table.
+        csv: how its files are written, if that is not as usual.
+        owner: whether cells of CSV files are counted that cannot be read as each of our types.
+
+    >>> import pyarrow as pa
+    >>> first_look(pa.table({"age": [34, 71]}), tables="people").columns
+    {'age': INTEGER}
+    """
+    named = named_sources(source, tables, [])
+    (table, *others) = named
+    if others:
+        raise WrongKind(
+            what="several tables are named.",
+            why="the questions are about one table.",
+            do="name one, and add others to the policy by hand.",
+        )
+    with open_tables(named, [TableFacts(name=table, columns=(), csv=csv)]) as counting:
+        look = FirstLook(
+            table=table,
+            columns=counting.engine.tables()[table],
+            stored=counting.engine.stored().get(table, {}),
+            csv=csv,
+        )
+        return replace(look, shares=_shares(counting, look)) if owner else look
+
+
+def _shares(counting: ExactCounter, look: FirstLook) -> Shares:
+    names = [name for name in look.columns if look.is_cell(name)]
+    shares: dict[str, dict[Type, Fraction]] = {name: {} for name in names}
+    for kind in (Type.TEXT, *_TRIED) if names else ():
+        facts = tuple(ColumnFacts(name=name, type=kind) for name in names)
+        cells = scan_of(TableFacts(name=look.table, columns=facts), names)
+        counts = listed(f"COUNT(c{at})" for at, _ in enumerate(names))
+        read = counting.numbers(f"SELECT {counts} FROM t", t=cells)
+        if kind is Type.TEXT:
+            whole = read
+        else:
+            for name, could, of in zip(names, read, whole, strict=True):
+                shares[name][kind] = Fraction(of - could, of or 1)
+    return shares
+
 
 HELD_BY: Final = 20
 """So many people have a value that is proposed."""
@@ -145,105 +258,36 @@ def _step(least: Fraction) -> Fraction:
     return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
 
 
-@final
-class _OpenTable:
-    """An open table, of which one column at a time is read with the names of people."""
-
-    __slots__ = ("_engine", "_table")
-
-    def __init__(
-        self,
-        look: FirstLook,
-        source: object,
-        kinds: Mapping[str, Type],
-        csv: CsvFormat | None = None,
-    ) -> None:
-        columns = tuple(ColumnFacts(name=name, type=kind) for name, kind in kinds.items())
-        self._table = TableFacts(name=look.table, columns=columns, csv=csv)
-        named = named_sources(source, look.table, [])
-        self._engine: Engine = engine_for(declared_sources(named, [self._table]))
-        self._engine.learn_schema(Schema([self._table]))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._engine.close()
-
-    def counted(
-        self, unit: Sequence[str], column: str | None, people: pa.Table | None = None
-    ) -> pa.Table:
-        """Return how often each value occurs for each person: columns u0, u1, ..., v and rows.
-
-        ``people`` says whom each value of the unit's column belongs to, if that is a link.
-        """
-        kinds = {facts.name: facts.type for facts in self._table.columns}
-        names = [*unit, *([] if column is None else [column])]
-        keys = tuple(KeyColumn(name, Column(name), kinds[name]) for name in names)
-        scan = Scan(self._table.name, tuple((name, kinds[name]) for name in dict.fromkeys(names)))
-        raw = self._engine.run(
-            EngineRequest(relation=scan, unit=(), keys=keys, groups=None, measures=()),
-            order=HashOrder(salt=0),
-        )
-        labels = [*(f"u{at}" for at, _ in enumerate(unit)), *([] if column is None else ["v"])]
-        table = pa.table([*raw.keys, pa.array(raw.units)], names=[*labels, "rows"])
-        for label in labels[: len(unit)]:
-            table = table.filter(pc.is_valid(table[label]))
-        return table if people is None else _by_person(table, people)
+def kind_of(look: FirstLook, name: str) -> Type:
+    """Return the type that is proposed for a column."""
+    return look.proposed(name) or look.columns[name] or Type.TEXT
 
 
-def _by_person(counted: pa.Table, people: pa.Table) -> pa.Table:
-    """Count by person what was counted by the value of a link, which is u0."""
-    linked = counted.set_column(0, "k", counted["u0"].cast(pa.string()))
-    joined = linked.join(people, "k", join_type="inner").drop_columns(["k"])
-    labels = [name for name in joined.column_names if name != "rows"]
-    found = joined.group_by(labels).aggregate([("rows", "sum")])
-    order = [*sorted(name for name in labels if name != "v"), *(["v"] if "v" in labels else [])]
-    return found.rename_columns([*labels, "rows"]).select([*order, "rows"])
-
-
-def people_by_key(
-    look: FirstLook,
-    source: object,
-    key: str,
-    *,
-    unit: Sequence[str],
-    people: pa.Table | None = None,
-) -> pa.Table:
-    """Return whom each value of a key belongs to: columns k (as text), u0, u1, and so on.
-
-    Args:
-        look: the table of the key.
-        source: what ``discreet.open`` takes.
-        key: a column that other tables point to.
-        unit: the columns that name a person there, or its own link.
-        people: whom each value of that link belongs to.
-    """
-    kinds = {name: _kind(look, name) for name in dict.fromkeys([*unit, key])}
-    with _OpenTable(look, source, kinds, look.csv) as table:
-        found = table.counted(unit, key, people).drop_columns(["rows"])
-    found = found.filter(pc.is_valid(found["v"]))
-    names = [name for name in found.column_names if name != "v"]
-    return pa.table({"k": found["v"].cast(pa.string()), **{name: found[name] for name in names}})
+def _described(look: FirstLook, kinds: Mapping[str, Type]) -> TableFacts:
+    columns = tuple(ColumnFacts(name=name, type=kind) for name, kind in kinds.items())
+    return TableFacts(name=look.table, columns=columns, csv=look.csv)
 
 
 def unit_guesses(look: FirstLook, source: object) -> tuple[UnitGuess, ...]:
     """Return the columns whose names and values look like the name of a person, best first.
 
-    >>> from discreet.session import first_look
+    >>> import pyarrow as pa
     >>> visits = pa.table({"patient": [1, 1, 2, 2], "ward": ["A", "B", "A", "A"]})
     >>> [guess.column for guess in unit_guesses(first_look({"visits": visits}), {"visits": visits})]
     ['patient']
     """
-    named = {name: _kind(look, name) for name in look.columns if looks_like_a_name(name)}
-    found = []
-    with _OpenTable(look, source, named, look.csv) as table:
-        for name, kind in named.items():
-            counts = table.counted((), name)
-            counts = counts.filter(pc.is_valid(counts["v"]))
-            if counts.num_rows > 1 and kind in {Type.INTEGER, Type.TEXT}:
-                found.append(UnitGuess(name, Fraction(_sum(counts["rows"]), counts.num_rows)))
-    return tuple(found)
+    kinds = {name: kind_of(look, name) for name in look.columns if looks_like_a_name(name)}
+    named = {name: kind for name, kind in kinds.items() if kind in {Type.INTEGER, Type.TEXT}}
+    if not named:
+        return ()
+    table = _described(look, named)
+    counts = listed(f"COUNT(DISTINCT c{at}), COUNT(c{at})" for at, _ in enumerate(named))
+    with open_tables(named_sources(source, look.table, []), [table]) as counting:
+        found = counting.numbers(f"SELECT {counts} FROM t", t=scan_of(table, list(named)))
+    pairs = zip(named, found[::2], found[1::2], strict=True)
+    return tuple(
+        UnitGuess(name, Fraction(rows, values)) for name, values, rows in pairs if values > 1
+    )
 
 
 def csv_form(look: FirstLook, source: object) -> CsvFormat | None:
@@ -254,18 +298,24 @@ def csv_form(look: FirstLook, source: object) -> CsvFormat | None:
     texts = [
         name for name in look.columns if look.is_cell(name) and look.proposed(name) is Type.TEXT
     ]
-    form = look.csv or CsvFormat()
-    with _OpenTable(look, source, dict.fromkeys(texts, Type.TEXT), look.csv) as table:
+    form, table = look.csv or CsvFormat(), _described(look, dict.fromkeys(texts, Type.TEXT))
+    with open_tables(named_sources(source, look.table, []), [table]) as counting:
         for name in texts:
-            cells = [str(cell).strip() for cell in table.counted((), name)["v"].to_pylist() if cell]
-            most = max(Fraction(2), _MOSTLY * len(cells))
-            days = [found for cell in cells if (found := _DAY.fullmatch(cell)) is not None]
-            numbers = sum(_COMMA.fullmatch(cell) is not None for cell in cells)
-            if numbers >= most and any("," in cell for cell in cells):
-                form = replace(form, decimal=",")
-            if len(days) >= most:
-                form = replace(form, dates=_dates(days))
+            found = counting.rows("SELECT DISTINCT c0 FROM t", t=scan_of(table, [name]))
+            form = _form_of([str(cell).strip() for (cell,) in found if cell], form)
     return None if form == (look.csv or CsvFormat()) else form
+
+
+def _form_of(cells: Sequence[str], form: CsvFormat) -> CsvFormat:
+    """Return the form in which nearly all of some cells are numbers, or days."""
+    most = max(Fraction(2), _MOSTLY * len(cells))
+    days = [found for cell in cells if (found := _DAY.fullmatch(cell)) is not None]
+    numbers = sum(_COMMA.fullmatch(cell) is not None for cell in cells)
+    if numbers >= most and any("," in cell for cell in cells):
+        form = replace(form, decimal=",")
+    if len(days) >= most:
+        form = replace(form, dates=_dates(days))
+    return form
 
 
 def _dates(days: Sequence[re.Match[str]]) -> str:
@@ -273,162 +323,159 @@ def _dates(days: Sequence[re.Match[str]]) -> str:
     return days[0][2].join(("MM", "DD", "YYYY") if month_first else ("DD", "MM", "YYYY"))
 
 
-def propose_columns(
-    look: FirstLook,
-    source: object,
-    *,
-    unit: Sequence[str] = (),
-    types: Mapping[str, Type] | None = None,
-    people: pa.Table | None = None,
-) -> Proposals:
-    """Look at all rows of a table, and propose what to declare of it.  NOT private.
+class _Held(NamedTuple):
+    """A value, the rows that hold it, and the people who have one of these."""
+
+    value: Any
+    rows: int
+    people: int
+
+
+def propose_columns(counting: ExactCounter, table: TableFacts, look: FirstLook) -> Proposals:
+    """Look at all rows of an open table, and propose what to declare of it.  NOT private.
 
     Args:
-        look: the columns, with the types that their cells can have.
-        source: what ``discreet.open`` takes.
-        unit: the columns that name a person, or point to one; none if each row is one.
-        types: types of columns that are decided already.
-        people: whom each value of a column that points belongs to.
+        counting: the tables, with the units and links that were decided.
+        table: the table, with a type for each column that can be read.
+        look: how its cells can be read.
 
-    >>> from discreet.session import first_look
+    >>> import pyarrow as pa
     >>> people = pa.table({"age": [20 + at % 50 for at in range(500)], "sex": ["f", "m"] * 250})
-    >>> made = propose_columns(first_look({"people": people}), {"people": people})
+    >>> look = first_look({"people": people})
+    >>> facts = TableFacts(name="people", columns=(ColumnFacts(name="age", type=Type.INTEGER),))
+    >>> with open_tables({"people": people}, [facts]) as counting:
+    ...     made = propose_columns(counting, facts, look)
     >>> [(each.facts.low, each.facts.high, each.facts.categories) for each in made.columns]
-    [(Fraction(20, 1), Fraction(70, 1), None), (None, None, ('f', 'm'))]
+    [(Fraction(20, 1), Fraction(70, 1), None)]
     """
-    kinds = {
-        name: (types or {}).get(name) or _kind(look, name)
-        for name, kind in look.columns.items()
-        if kind is not None
-    }
-    with _OpenTable(look, source, kinds, look.csv) as table:
-        names = len(unit) if people is None else people.num_columns - 1
-        whole = table.counted(unit, None, people) if unit else table.counted((), next(iter(kinds)))
-        rows = _sum(whole["rows"])
-        number = whole.num_rows if unit else rows
-        unnamed = bool(unit) and rows < _sum(table.counted((), unit[0])["rows"])
-        columns = []
-        once: list[tuple[int, str]] = []
-        for name, kind in kinds.items():
-            if name in unit:
-                continue
-            counted = table.counted(unit, name, people)
-            made = _proposed(ColumnFacts(name=name, type=kind), counted, names)
-            columns.append(replace(made, lost=look.unreadable({name: kind}).get(name, made.lost)))
-            if unit and made.groups > 1 and pc.all(pc.equal(counted["rows"], 1)).as_py():
-                once.append((made.groups, name))
-    most_rows = _quantile(whole["rows"]) if unit else 1
-    key = (*unit, max(once)[1]) if once and people is None else ()
-    if unit and people is None and pc.all(pc.equal(whole["rows"], 1)).as_py():
-        key = tuple(unit)
+    naming = table.unit if table.link is None else (table.link.column,)
+    relation, unit = counting.units(table, [])
+    (all_rows,) = counting.numbers("SELECT COUNT(*) FROM t", t=scan_of(table, []))
+    number = rows = all_rows
+    each = Spread(())
+    if unit:
+        by_person = f"SELECT COUNT(*) AS n FROM t WHERE {there(unit)} GROUP BY {listed(unit)}"
+        counts = counting.rows(
+            f"SELECT n, COUNT(*) AS people FROM ({by_person}) AS p GROUP BY n", t=relation
+        )
+        each = Spread((int(value), int(people)) for value, people in counts)
+        number, rows = each.number, sum(value * people for value, people in each.counts)
+    columns = []
+    once: list[tuple[int, str]] = []
+    for column in table.columns:
+        if column.name in naming:
+            continue
+        made, single = _looked_at(counting, table, column)
+        lost = look.unreadable({column.name: column.type}).get(column.name, Fraction(0))
+        columns.append(replace(made, lost=lost))
+        if unit and made.groups > 1 and single:
+            once.append((made.groups, column.name))
+    key: tuple[str, ...] = ()
+    if unit and table.link is None:
+        key = (*table.unit, max(once)[1]) if once else ()
+        if each.quantile(Fraction(1)) <= 1:
+            key = table.unit
     return Proposals(
         columns=tuple(columns),
         people=number,
         rows=rows,
-        unnamed=unnamed,
+        unnamed=bool(unit) and rows < all_rows,
         key=key,
-        max_rows=most_rows,
+        max_rows=each.quantile(_NEARLY) or 1,
         max_groups=max([1, *(each.groups for each in columns)]),
     )
 
 
-def _kind(look: FirstLook, name: str) -> Type:
-    return look.proposed(name) or look.columns[name] or Type.TEXT
+def _looked_at(
+    counting: ExactCounter, table: TableFacts, column: ColumnFacts
+) -> tuple[ColumnProposal, bool]:
+    """Propose facts of a column; say whether nobody has two rows with one value."""
+    relation, unit = counting.units(table, [column.name])
+    cells = listed([*unit, "c0"])
+    by_value = f"SELECT {cells}, COUNT(*) AS n FROM t WHERE {there(unit)} GROUP BY {cells}"
+    people = "COUNT(*)" if unit else "SUM(n)"
+    found = counting.rows(
+        f"SELECT c0, SUM(n) AS held, {people} AS people FROM ({by_value}) AS v GROUP BY c0",
+        t=relation,
+    )
+    held = [_Held(value, int(rows), int(some)) for value, rows, some in found]
+    made, few = _proposed(column, held)
+    if not unit or all(each.value is None for each in held):
+        return made, False
+    persons = counting.rows(
+        "SELECT a, k, m, COUNT(*) AS people FROM (SELECT COUNT(*) AS a, COUNT(c0) AS k,"
+        f" MAX(n) AS m FROM ({by_value}) AS v GROUP BY {listed(unit)}) AS p GROUP BY a, k, m",
+        t=relation,
+    )
+    constant = max(int(values) for values, *_ in persons) == 1
+    own = Spread((int(known), int(some)) for _, known, _, some in persons if known)
+    return (
+        replace(
+            made,
+            facts=replace(made.facts, constant=constant),
+            groups=own.quantile(_NEARLY) if few and not constant else 1,
+        ),
+        all(int(most) == 1 for _, _, most, _ in persons),
+    )
 
 
-def _proposed(facts: ColumnFacts, counted: pa.Table, units: int) -> ColumnProposal:
-    """Propose facts of a column from how often each value occurs for each person."""
-    rows, known = _sum(counted["rows"]), counted.filter(pc.is_valid(counted["v"]))
-    there = _sum(known["rows"])
-    values = _by_value(known, units)
-    facts = replace(facts, nullable=there < rows)
-    null, held = Fraction(rows - there, rows or 1), pc.greater_equal(values["people"], HELD_BY)
-    shown = values.filter(held)
+def _proposed(facts: ColumnFacts, held: Sequence[_Held]) -> tuple[ColumnProposal, bool]:
+    """Propose facts of a column from its values; say whether few of these tell groups apart."""
+    rows = sum(each.rows for each in held)
+    values = sorted((each for each in held if each.value is not None), key=lambda each: each.value)
+    known = sum(each.rows for each in values)
+    facts = replace(facts, nullable=known < rows)
+    null, shown = Fraction(rows - known, rows or 1), [e for e in values if e.people >= HELD_BY]
     inside, rarer, few = None, 0, facts.type is Type.BOOLEAN
-    if not there:
-        return ColumnProposal(facts=facts, null=null)
+    if not known:
+        return ColumnProposal(facts=facts, null=null), False
     match facts.type:
         case Type.TEXT:
-            share = Fraction(_sum(shown["rows"]), there)
-            few = 1 <= shown.num_rows <= MOST_CATEGORIES and share >= _ALL_SEEN
+            share = Fraction(sum(each.rows for each in shown), known)
+            few = 1 <= len(shown) <= MOST_CATEGORIES and share >= _ALL_SEEN
             if few:
-                inside, rarer = share, values.num_rows - shown.num_rows
-                facts = replace(facts, categories=tuple(sorted(shown["v"].to_pylist())))
+                inside, rarer = share, len(values) - len(shown)
+                facts = replace(facts, categories=tuple(each.value for each in shown))
         case Type.INTEGER | Type.FLOAT:
-            low, high = _bounds(values, shown, there, whole=facts.type is Type.INTEGER)
-            inside = _share_between(values, float(low), float(high), there)
+            low, high = _bounds(values, shown, known, whole=facts.type is Type.INTEGER)
+            inside = _share_between(values, low, high, known)
             facts = replace(facts, low=low, high=high)
             few = facts.type is Type.INTEGER and high - low < FEW_NUMBERS
         case Type.DATE | Type.TIMESTAMP:
-            days = _days(values)
-            inside = _share_between(values, *days, there)
-            facts = replace(facts, days=days)
+            days = [
+                each._replace(value=each.value.date()) if isinstance(each.value, datetime) else each
+                for each in values
+            ]
+            first, last = (_inner(days, known, top=top) for top in (False, True))
+            ends = date(first.year, 1, 1), date(last.year, _MONTHS, 31)
+            inside = _share_between(days, *ends, known)
+            facts = replace(facts, days=ends)
         case _:
             pass
-    groups = 1
-    if units:
-        names = [f"u{at}" for at in range(units)]
-        apart = counted.group_by(names).aggregate([([], "count_all")])["count_all"]
-        facts = replace(facts, constant=_quantile(apart, Fraction(1)) == 1)
-        own = known.group_by(names).aggregate([([], "count_all")])["count_all"]
-        groups = _quantile(own) if few and not facts.constant else 1
-    return ColumnProposal(facts=facts, inside=inside, null=null, rarer=rarer, groups=groups)
-
-
-def _by_value(known: pa.Table, units: int) -> pa.Table:
-    """Return each value with the number of its rows and of its people, in order."""
-    found = known.group_by(["v"]).aggregate([("rows", "sum"), ([], "count_all")])
-    people = found["count_all"] if units else found["rows_sum"]
-    table = pa.table({"v": found["v"], "rows": found["rows_sum"], "people": people})
-    return table.sort_by("v")
+    return ColumnProposal(facts=facts, inside=inside, null=null, rarer=rarer), few
 
 
 def _bounds(
-    values: pa.Table, shown: pa.Table, there: int, *, whole: bool
+    values: Sequence[_Held], shown: Sequence[_Held], known: int, *, whole: bool
 ) -> tuple[Fraction, Fraction]:
-    """Return the range of a few common whole numbers, or inner quantiles moved outward."""
-    if whole and shown.num_rows > 1 and values.num_rows <= FEW_NUMBERS:
-        first, last = shown["v"][0].as_py(), shown["v"][-1].as_py()
-        if _share_between(values, first, last, there) >= _HELD and first < last:
+    """Return the range of a few common integers, or inner quantiles moved outward."""
+    if whole and len(shown) > 1 and len(values) <= FEW_NUMBERS:
+        first, last = shown[0].value, shown[-1].value
+        if _share_between(values, first, last, known) >= _HELD and first < last:
             return Fraction(first), Fraction(last)
-    low, high = (Fraction(_inner(values, there, top=top)) for top in (False, True))
+    low, high = (Fraction(_inner(values, known, top=top)) for top in (False, True))
     return outward(low, high)
 
 
-def _inner(values: pa.Table, there: int, *, top: bool) -> Any:
+def _inner(values: Sequence[_Held], known: int, *, top: bool) -> Any:
     """Return the value beyond which a two-hundredth of the cells lie, and those of some people."""
     beyond, people = Fraction(0), 0
-    places = range(values.num_rows - 1, -1, -1) if top else range(values.num_rows)
-    rows, held = values["rows"].to_pylist(), values["people"].to_pylist()
-    for place in places:
-        beyond, people = beyond + rows[place], people + held[place]
-        if beyond >= _INNER * there and people >= min(BEYOND, there // 2 or 1):
-            return values["v"][place].as_py()
-    return values["v"][0].as_py()
+    for each in reversed(values) if top else values:
+        beyond, people = beyond + each.rows, people + each.people
+        if beyond >= _INNER * known and people >= min(BEYOND, known // 2 or 1):
+            return each.value
+    return values[0].value
 
 
-def _days(values: pa.Table) -> tuple[date, date]:
-    """Return the first and the last day of the years between inner quantiles."""
-    there = _sum(values["rows"])
-    first, last = (_inner(values, there, top=top) for top in (False, True))
-    return date(first.year, 1, 1), date(last.year, _MONTHS, 31)
-
-
-def _share_between(values: pa.Table, low: Any, high: Any, there: int) -> Fraction:
-    cells = values["v"]
-    if isinstance(low, date):
-        cells = cells.cast(pa.date32())
-    inside = pc.and_(pc.greater_equal(cells, low), pc.less_equal(cells, high))
-    return Fraction(_sum(values.filter(inside)["rows"]), there or 1)
-
-
-def _sum(numbers: pa.ChunkedArray) -> int:
-    return int(pc.sum(numbers).as_py() or 0)
-
-
-def _quantile(numbers: pa.ChunkedArray, level: Fraction = _NEARLY) -> int:
-    """Return the smallest number that this share of all does not exceed."""
-    if not len(numbers):
-        return 1
-    ordered = numbers.take(pc.sort_indices(numbers))
-    return int(ordered[math.ceil(level * len(ordered)) - 1].as_py())
+def _share_between(values: Sequence[_Held], low: Any, high: Any, known: int) -> Fraction:
+    return Fraction(sum(each.rows for each in values if low <= each.value <= high), known or 1)

@@ -110,7 +110,7 @@ class CheckDraw:
         (raw,) = raws
         largest = self.largest(JointHistogram.of(raw, self.sizes))
         released = int(self.noise.run(largest, entropy=entropy))
-        return json.dumps({"check": _FORMAT, "rows": released}).encode("ascii")
+        return json.dumps({"format": _FORMAT, "rows": released}).encode("ascii")
 
     def largest(self, joint: JointHistogram) -> int:
         """Return the largest distance, in whole rows; it is private."""
@@ -191,7 +191,7 @@ def _on_grid(counts: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _read(data: bytes) -> int:
     found = json.loads(data)
-    if found.get("check") != _FORMAT:
+    if found.get("format") != _FORMAT:
         raise NewerFormat(
             what="a check on record has a format that is not known here.",
             why="a newer version may have written it.",

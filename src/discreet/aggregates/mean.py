@@ -1,6 +1,19 @@
-"""The value and the interval of a mean, given a noisy sum and a noisy number of rows.
+"""AVG: a centered sum over a count.
 
-Trust: public.
+Trust: kernel.
+Proofs are in docs/proofs/plan.md.
+
+Definition.  AVG is measured by the count of its rows, and the sum of x - c, c the middle of the
+bounds.
+
+Theorem (key ``mean-error``).  Let X and Y be the noises of a centered sum and a count, with
+|S / n| <= h for the true ones.  Then (S + X) / (n + Y) differs from S / n by at most
+|X - (S / n) Y| / (n + Y).  If X + h Y stays within R with chance 1 - 9 b / 10 (key
+``weighted-noise-reach``), and Y above -r with chance 1 - b / 10, that is at most (R + u) / (n -
+r) with chance 1 - b, u being a step of X.
+Proof.  Given Y, X is symmetric with one mode, so it lies less often in an interval the further away
+that is from zero, and h Y is the furthest; an interval that is longer by u on both sides holds at
+least as many steps as any other.
 
 Where a noisy number of rows is below 1, 1 takes its place.  A mean lies between the bounds of its
 values, and its interval is widened to hold the value that is shown.
@@ -20,34 +33,39 @@ step s, or, where the sum has the noise of several runs, a little more.
 Theorem (key ``reach-rises``; a discrete form of Anderson's inequality (1955)).  Let X be symmetric
 on the multiples of s, with chances that fall with the distance from zero, and Y symmetric and
 independent of it.  For 0 <= t <= t' and every r, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s].
-Proof.  It is enough to compare y = t |Y| and y' = t' |Y|, given Y.  Let B be the multiples of s
-from y' - r to y' + r, and k the floor of (y' - y) / s.  B shifted by -k s lies between y - r and
-y + r + s.  Its center is no farther from zero than that of B: this is at least y' - s / 2, so the
-shifted one is at least -s / 2, and both are multiples of s / 2.  Of blocks of equal length those
-with a center nearer to zero have the larger chance.
-For any X, |X + t Y| <= |X + t' Y| + (t' - t) |Y|; so the reach at a slightly larger confidence and
-the reach of (t' - t) Y at the rest of it will do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
 
+from discreet.aggregates.intervals import Ends, added, divided, hull, multiplied, widened
+from discreet.aggregates.measurer import Measurer, ends_in_steps
+from discreet.aggregates.noisy_totals import Box, Intervals, Noisy, NoisyTotal
+from discreet.aggregates.rationals import Floats
 from discreet.exact import float_down, float_up
-from discreet.plan.aggregates.means import Mean
+from discreet.plan.estimator import (
+    REFERENCE_WIDTH,
+    Estimator,
+    Factors,
+    NoiseForecast,
+    Predicted,
+    four_digits_up,
+)
+from discreet.plan.noise_errors import half_width, paired_half_widths
+from discreet.plan.pricing.group_sensitivity import ReleaseInput
+from discreet.plan.statistics.contribution_bounds import bounds_by_group
+from discreet.plan.statistics.fixed_point import fixed_open
+from discreet.query.expressions import Aggregate
 from discreet.query.types import Type
-from discreet.release.aggregates.kind import Box, RatioKind
-from discreet.release.half_width import half_width, paired_half_widths
-from discreet.release.interval_arithmetic import Ends, added, divided, hull, multiplied, widened
-from discreet.release.noisy_totals import Intervals, Noisy, NoisyTotal
-from discreet.release.value_arrays import Floats
 from discreet.requests.raw_totals import Integers
 
+WIDTH_WORDS: Final = "w the width of the bounds"
 _CELLS: Final = 48
 _POINTS: Final = 1 << 10
 _REST: Final = Fraction(1, 50)
@@ -56,32 +74,94 @@ _ROUNDING: Final = 2.0**-48
 
 
 @final
-class MeanKind(RatioKind[Mean]):
-    """A ratio of two totals."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean(Estimator):
+    """A mean of values between public bounds."""
 
-    def value(self, estimator: Mean, kind: Type, noisy: Noisy) -> Floats:
-        """Divide the sum by the number of rows."""
-        del kind
-        rows = np.maximum(noisy.totals[estimator.count].exact().nearest(), 1.0)
-        deviation = noisy.totals[estimator.measure].exact().nearest() * float(estimator.step) / rows
-        low, high = float(estimator.low), float(estimator.high)
-        return np.clip(float(estimator.center) + deviation, low, high)
+    measure: str
+    count: str
+    step: Fraction
+    center: Fraction
+    low: Fraction
+    high: Fraction
 
-    def of_noise(self, estimator: Mean, known: Intervals) -> Ends:
+    @property
+    def radius(self) -> Fraction:
+        """How far a value is from the center, at most."""
+        return max(self.center - self.low, self.high - self.center)
+
+    def inputs(self) -> Iterator[ReleaseInput]:
+        yield from ((self.count, None), (self.measure, None))
+
+    def steps(self) -> Factors:
+        return {self.measure: self.step}
+
+    def numerator(self) -> Factors:
+        """Return the noises of the sum and, for the farthest mean, of the count."""
+        return {self.measure: self.step, self.count: self.radius}
+
+    def error_terms(self) -> dict[ReleaseInput, Fraction]:
+        return {(name, None): factor for name, factor in self.numerator().items()}
+
+    def predict(self, name: str, forecast: NoiseForecast) -> Predicted:
+        """Divide the noise of the numerator by the rows (key ``mean-error``)."""
+        if forecast.size is None:
+            width = four_digits_up(forecast.half_width(self.numerator()))
+            words = f"± {width} / n, for n rows in the group"
+            return Predicted(output=name, half_width=None, words=words)
+        widths, rows = forecast.divided(self.count, self.numerator())
+        largest = self.high - self.low
+        half = min((widths[0] + self.step) / rows, largest) if rows > 0 else largest
+        return forecast.sized(name, half)
+
+    def words_by_width(self, forecast: NoiseForecast, predicted: Predicted) -> str:
+        """Say it as a multiple of the width of the bounds."""
+        if predicted.half_width is not None:
+            half = four_digits_up(predicted.half_width / REFERENCE_WIDTH)
+            return f"about ± {half} w with {forecast.size} rows in the group, {WIDTH_WORDS}"
+        width = four_digits_up(forecast.drawn_half_width(self.numerator()) / REFERENCE_WIDTH)
+        return f"about ± {width} w / n, for n rows in the group, {WIDTH_WORDS}"
+
+    def value(self, kind: Type, noisy: Noisy) -> Floats:
+        rows = np.maximum(noisy.totals[self.count].exact().nearest(), 1.0)
+        deviation = noisy.totals[self.measure].exact().nearest() * float(self.step) / rows
+        return np.clip(float(self.center) + deviation, float(self.low), float(self.high))
+
+    def interval(self, known: Intervals) -> Ends:
         """Return all ratios that the two noises allow."""
-        ends = mean_interval(estimator, known.noisy, known.confidence)
-        return hull(ends, self._point(estimator, known))
+        return known.of_ratio(
+            self.measure,
+            self.count,
+            lambda part: hull(mean_interval(self, part.noisy, part.confidence), self._point(part)),
+            lambda part: self.range(part, part.box(self.totals())),
+        )
 
-    def range(self, estimator: Mean, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
-        """Divide the sides of the box."""
-        del coordinates
-        rows = tuple(np.maximum(end, 1.0) for end in box[estimator.count])
-        sums = multiplied(known.constant(estimator.step), box[estimator.measure])
-        low, high = added(known.constant(estimator.center), divided(sums, (rows[0], rows[1])))
-        return hull(_within_bounds(estimator, low, high), self._point(estimator, known))
+    def range(self, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
+        rows = np.maximum(box[self.count][0], 1.0), np.maximum(box[self.count][1], 1.0)
+        sums = multiplied(known.constant(self.step), box[self.measure])
+        low, high = added(known.constant(self.center), divided(sums, rows))
+        return hull(_within_bounds(self, low, high), self._point(known))
 
-    def _point(self, estimator: Mean, known: Intervals) -> Ends:
-        return known.point(self.value(estimator, Type.FLOAT, known.noisy))
+    def _point(self, known: Intervals) -> Ends:
+        return known.point(self.value(Type.FLOAT, known.noisy))
+
+
+def measure_mean(measurer: Measurer, aggregate: Aggregate) -> Mean:
+    """Measure a sum and a count; with bounds per group each unit counts once, with its own mean."""
+    pair = bounds_by_group(aggregate)
+    if pair is None:
+        (low, high), most = measurer.bounds(aggregate)
+        count = measurer.count(aggregate, (0, most))
+        name, steps = measurer.centered(aggregate)
+    else:
+        low, high = pair
+        value, facts = measurer.value(aggregate)
+        count = measurer.count(aggregate, (0, 1))
+        center = Fraction(float(sum(pair) / 2))
+        steps = fixed_open(value, facts.type, pair, center=center)
+        cap = None if measurer.limits.single else 1
+        name = measurer.total(aggregate, steps, ends_in_steps(pair, steps), cap=cap)
+    return Mean(measure=name, count=count, step=steps.step, center=steps.center, low=low, high=high)
 
 
 def _within_bounds(estimator: Mean, low: Floats, high: Floats) -> Ends:
@@ -94,7 +174,7 @@ def mean_interval(estimator: Mean, noisy: Noisy, confidence: Fraction) -> Ends:
 
     >>> import numpy as np
     >>> from discreet.mechanisms import Laplace
-    >>> from discreet.release.noisy_totals import NoisyTotal, Run
+    >>> from discreet.aggregates.noisy_totals import NoisyTotal, Run
     >>> one = lambda value, scale: NoisyTotal((
     ...     Run(values=np.array([value]), mechanism=Laplace(scale=scale)),))
     >>> noisy = Noisy(size=1, keys=(), chosen=(),

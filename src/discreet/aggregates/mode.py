@@ -1,6 +1,7 @@
 """MODE: the most frequent value, chosen among public ones by their counts.
 
 Trust: kernel.
+Proofs are in docs/proofs/plan.md.
 
 Definition.  Candidates are public: the values that a group key of the same expression could have
 (:mod:`discreet.plan.binding.public_keys`), truth values, or the whole numbers between declared
@@ -11,15 +12,11 @@ frequent are equally likely; in a group without rows all of them are, and no ans
 there are rows.
 Theorem (key ``mode-scores``; McSherry and Talwar 2007, for counts).  One row more or less moves
 every score by 1/2, and one row that is replaced by at most 1.
-Proof.  A row in leaf i moves c(i) -
-n / 2 by 1/2, and the score of every other leaf by 1/2 the other way.  A row that is replaced
-leaves n alone, and every count moves by at most 1. As n / 2 is the same for all candidates, it
-changes no chance: this is the exponential mechanism on the counts.  These move in one direction
-when rows come or go, which halves the price; n / 2 says the same in the terms of scores that may
-move either way, and so covers replaced units as well.
 
 The error is how many rows fewer the chosen value has, at most, than the most frequent one: that of
-the exponential mechanism, since differences of scores are whole numbers.
+the exponential mechanism, since differences of scores are whole numbers.  A mode of numbers lies
+between the lowest and the highest candidate; that is its interval, since a number that is nearly as
+frequent may lie anywhere.
 """
 
 from __future__ import annotations
@@ -30,13 +27,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
+import numpy as np
 from numpy.typing import NDArray
 
+from discreet.aggregates.intervals import Ends, everything
+from discreet.aggregates.measurer import Measurer
+from discreet.aggregates.noisy_totals import Box, Intervals, Noisy, Values
 from discreet.errors import MissingBounds, UnsupportedSQL
-from discreet.plan.aggregates.estimator import Choice, Estimator, NoiseForecast, Predicted
-from discreet.plan.aggregates.measurer import Measurer
 from discreet.plan.binding.public_keys import public_values
 from discreet.plan.binding.value_facts import Facts, value_where_counted
+from discreet.plan.estimator import Choice, Estimator, NoiseForecast, Predicted
 from discreet.plan.pricing.group_sensitivity import LeafUse, ReleaseInput, ScoredChoice
 from discreet.plan.pricing.release_parts import ScoredPart
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
@@ -49,7 +49,9 @@ from discreet.requests.engine_request import Leaves
 from discreet.requests.table_schema import KeyValue, key_literal
 
 _MODE: Final = "mode"
+_ARRAYS: Final[dict[Type, Any]] = {Type.INTEGER: np.int64, Type.BOOLEAN: np.bool_}
 _WEIGHT: Final = Fraction(1, 2)
+"""How far one row more or less moves every score (key ``mode-scores``)."""
 _MOST_NODES: Final = 2 * MOST_LEAVES
 """Parts of all expressions that are compared with candidates."""
 
@@ -61,17 +63,14 @@ class ModeChoice(ScoredChoice):
 
     @property
     def use(self) -> LeafUse:
-        """The histogram, of which the mode is chosen."""
         return self.measure, _MODE
 
     @property
     def weight(self) -> Fraction:
-        """How far one row more or less moves every score (key ``mode-scores``)."""
         return _WEIGHT
 
     @property
     def words(self) -> str:
-        """The mode."""
         return "the mode"
 
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
@@ -87,16 +86,13 @@ class ModePart(ScoredPart):
 
     @property
     def use(self) -> LeafUse:
-        """The histogram, of which the mode is chosen."""
         return self.measure, _MODE
 
     @property
     def weight(self) -> Fraction:
-        """How far one row more or less moves every score (key ``mode-scores``)."""
         return _WEIGHT
 
     def choices(self, scale: Callable[[Fraction], Fraction]) -> tuple[ModeChoice, ...]:
-        """Choose once, with the scale of the whole share."""
         from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
 
         return (
@@ -119,17 +115,14 @@ class ModeEstimator(Estimator):
     values: tuple[KeyValue, ...]
 
     def inputs(self) -> Iterator[ReleaseInput]:
-        """Need the choice."""
         yield self.measure, _MODE
 
     def choices(self) -> tuple[Choice, ...]:
-        """Return the choice."""
         return ((self.measure, _MODE, 0),)
 
     def leaf_part(
         self, use: ReleaseInput, histogram: Leaves, limits: ContributionBounds
     ) -> ModePart:
-        """Choose the leaf with the most rows."""
         del use
         return ModePart(
             measure=histogram.name,
@@ -148,6 +141,20 @@ class ModeEstimator(Estimator):
         rows = "1 row" if behind == 1 else f"{behind} rows"
         words = f"{rows} behind the most frequent value"
         return Predicted(output=name, half_width=Fraction(behind), words=words)
+
+    def value(self, kind: Type, noisy: Noisy) -> Values:
+        (place,) = self.inputs()
+        (chosen,) = (leaf for leaf in noisy.chosen if leaf.choice.use == place)
+        candidates = np.empty(len(self.values), object)
+        candidates[:] = self.values
+        values: Values = candidates.astype(_ARRAYS.get(kind, object))[chosen.leaves]
+        return values
+
+    def range(self, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
+        numbers = [Fraction(value) for value in self.values if type(value) is int]
+        if not numbers:
+            return everything(known.noisy.size)
+        return known.constant(min(numbers))[0], known.constant(max(numbers))[1]
 
 
 def measure_mode(measurer: Measurer, aggregate: Aggregate) -> ModeEstimator:

@@ -8,6 +8,19 @@ measured, c the middle of the bounds and h half their range.
 Theorem (key ``variance-error``).  Let means of centered values and of centered squares be off by at
 most e and f, and |S / n| <= h.  Then the variance is off by at most f + e (2 h + e).  Dividing by
 n - 1 in place of n, with at least p rows, multiplies that by p / (p - 1), and adds h**2 / (p - 1).
+
+Where a noisy number of rows is below 1, or below 2 for a variance of a sample, 1 or 2 takes its
+place.  A variance of values between two bounds is at most a quarter of the square of their
+distance, and that of a sample twice as much.  Its interval is widened to hold the value that is
+shown.
+
+Definition.  With n rows, S the sum of what the values are from the center, and Q that of their
+squares less an offset each, the variance is offset + Q u - (S u)**2 for u = 1 / n.
+Theorem (key ``variance-box``).  Let n, S, Q lie in intervals, n >= 1.  For any u the variance is
+largest at the largest Q and the smallest S**2, a concave function of u whose largest value is at
+its vertex, or at the end of the interval of u that is nearest to it; and smallest at the smallest Q
+and the largest S**2, a concave function again, which is smallest at one of the ends.
+For a sample the range is multiplied by that of n / (n - 1), n >= 2.
 """
 
 from __future__ import annotations
@@ -16,25 +29,33 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
+import numpy as np
+
+from discreet.aggregates.intervals import Ends, hull, multiplied, widened
+from discreet.aggregates.mean import WIDTH_WORDS, Mean, measure_mean
+from discreet.aggregates.measurer import Measurer, shown
+from discreet.aggregates.noisy_totals import Box, Intervals, Noisy
+from discreet.aggregates.rationals import Floats
 from discreet.exact import float_up
-from discreet.plan.aggregates.estimator import (
+from discreet.plan.binding.value_facts import value_where_counted
+from discreet.plan.estimator import (
     REFERENCE_WIDTH,
     Estimator,
+    Factors,
     NoiseForecast,
     Predicted,
-    Terms,
     four_digits_up,
 )
-from discreet.plan.aggregates.means import WIDTH_WORDS, Mean, measure_mean
-from discreet.plan.aggregates.measurer import Measurer, shown
-from discreet.plan.binding.value_facts import value_where_counted
 from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.statistics.fixed_point import fixed_square
 from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate
+from discreet.query.types import Type
 from discreet.requests.engine_request import Total
+
+_VARIANCE_ROUNDING: Final = 2.0**-44
 
 
 @final
@@ -53,11 +74,9 @@ class Variance(Estimator):
     root: bool
 
     def inputs(self) -> Iterator[ReleaseInput]:
-        """Need what the mean needs, and the squares."""
         yield from (*self.mean.inputs(), (self.squares, None))
 
-    def steps(self) -> Terms:
-        """Return the steps of both sums."""
+    def steps(self) -> Factors:
         return {**self.mean.steps(), self.squares: self.square_step}
 
     def error_terms(self) -> dict[ReleaseInput, Fraction]:
@@ -97,13 +116,31 @@ class Variance(Estimator):
         words = f"about ± {self._root_words()}{four_digits_up(about)} w**2 / n"
         return f"{words}, for n rows in the group, {WIDTH_WORDS}"
 
-    def _first_order(self, half_width: Callable[[Terms], Fraction]) -> Fraction:
+    def value(self, kind: Type, noisy: Noisy) -> Floats:
+        mean, least = self.mean, 2.0 if self.sample else 1.0
+        rows = np.maximum(noisy.totals[mean.count].exact().nearest(), least)
+        deviation = noisy.totals[mean.measure].exact().nearest() * float(mean.step) / rows
+        squares = noisy.totals[self.squares].exact().nearest() * float(self.square_step)
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = float(self.offset) + squares / rows - deviation**2
+            if self.sample:
+                variance *= rows / (rows - 1.0)
+        inside = np.clip(variance, 0.0, _largest_variance(self))
+        return np.sqrt(inside) if self.root else inside
+
+    def range(self, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
+        """Return all variances that the box allows (key ``variance-box``)."""
+        mean = self.mean
+        ends = variance_range(self, box[mean.count], box[mean.measure], box[self.squares])
+        return hull(ends, known.point(self.value(Type.FLOAT, known.noisy)))
+
+    def _first_order(self, half_width: Callable[[Factors], Fraction]) -> Fraction:
         """Return the error times the number of rows, to first order."""
         return half_width(self._numerator()) + 2 * self.mean.radius * half_width(
             self.mean.numerator()
         )
 
-    def _numerator(self) -> Terms:
+    def _numerator(self) -> Factors:
         """Return the noises of the squares and, for the largest of them, of the count."""
         return {self.squares: self.square_step, self.mean.count: self._largest_square()}
 
@@ -140,3 +177,49 @@ def measure_variance(measurer: Measurer, aggregate: Aggregate) -> Variance:
 
 def _root_up(value: Fraction) -> Fraction:
     return Fraction(float_up(Fraction(math.sqrt(float_up(value))) * (1 + Fraction(1, 10**12))))
+
+
+def _largest_variance(estimator: Variance) -> float:
+    """Return what no variance exceeds, rounded up."""
+    width = estimator.mean.high - estimator.mean.low
+    return float_up(width * width / (2 if estimator.sample else 4))
+
+
+def variance_range(estimator: Variance, rows: Ends, sums: Ends, squares: Ends) -> Ends:
+    """Return all variances, or their roots, that a box of totals in whole steps allows."""
+    least = 2.0 if estimator.sample else 1.0
+    count = np.maximum(rows[0], least), np.maximum(rows[1], least)
+    inverse = 1.0 / count[1], 1.0 / count[0]
+    sums = float(estimator.mean.step) * sums[0], float(estimator.mean.step) * sums[1]
+    smallest = np.where(
+        (sums[0] <= 0.0) & (sums[1] >= 0.0), 0.0, np.minimum(np.abs(sums[0]), np.abs(sums[1]))
+    )
+    largest = np.maximum(np.abs(sums[0]), np.abs(sums[1]))
+    low_square, high_square = (float(estimator.square_step) * end for end in squares)
+    offset = float(estimator.offset)
+    with np.errstate(all="ignore"):
+        vertex = np.clip(
+            np.nan_to_num(high_square / (2.0 * smallest**2), nan=0.0), inverse[0], inverse[1]
+        )
+        high = _at(vertex, offset, high_square, smallest, 1.0)
+        ends = [_at(end, offset, low_square, largest, -1.0) for end in inverse]
+        low = np.minimum(*ends)
+    if estimator.sample:
+        factor = widened(count[1] / (count[1] - 1.0), count[0] / (count[0] - 1.0))
+        low, high = multiplied((low, high), factor)
+    most = _largest_variance(estimator)
+    low, high = np.clip(low, 0.0, most), np.clip(np.where(np.isnan(high), most, high), 0.0, most)
+    low = np.where(np.isnan(low) | (rows[1] < least), 0.0, low)
+    high = np.where(rows[1] < least, most, high)
+    if not estimator.root:
+        return low, high
+    bottom, top = widened(np.sqrt(low), np.sqrt(high))
+    return np.maximum(bottom, 0.0), top
+
+
+def _at(inverse: Floats, offset: float, square: Floats, deviation: Floats, way: float) -> Floats:
+    """Return offset + Q u - (S u)**2, moved by more than the rounding errors."""
+    first, second = square * inverse, (deviation * inverse) ** 2
+    return (
+        offset + first - second + way * _VARIANCE_ROUNDING * (abs(offset) + np.abs(first) + second)
+    )

@@ -15,7 +15,7 @@ measured for any sum of them.
 
 SUM(DISTINCT x) adds every value once, however many rows or units have it.  A unit shows as many
 different values as it may have rows, and no more than are listed
-(:mod:`discreet.requests.distinct_sum`); values are told apart after they are turned into steps.
+(:mod:`discreet.requests.engine_request`); values are told apart after they are turned into steps.
 
 The error is that of the noise, exactly.  In terms of bounds to be found: a sum of h X + c Y, X and
 Y the noises of a centered sum and of a count, has h + |c| = b; it is spread no wider than the wider
@@ -29,18 +29,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
+from discreet.aggregates.intervals import Ends, added, multiplied
+from discreet.aggregates.measurer import Measurer, ends_in_steps
+from discreet.aggregates.noisy_totals import Box, Intervals, Noisy, Values, typed_values
+from discreet.aggregates.rationals import Rationals, weighted
 from discreet.errors import UnsupportedSQL
-from discreet.plan.aggregates.estimator import (
+from discreet.plan.binding.value_facts import value_where_counted
+from discreet.plan.estimator import (
     REFERENCE_WIDTH,
     Estimator,
+    Factors,
     Linear,
     NoiseForecast,
     Predicted,
-    Terms,
     four_digits_up,
 )
-from discreet.plan.aggregates.measurer import Measurer, ends_in_steps
-from discreet.plan.binding.value_facts import value_where_counted
+from discreet.plan.noise_errors import half_width
 from discreet.plan.pricing.group_sensitivity import UNITS, ReleaseInput
 from discreet.plan.statistics.contribution_bounds import Pair, bounds_by_group, bounds_by_row
 from discreet.plan.statistics.fixed_point import fixed, fixed_open
@@ -49,8 +53,7 @@ from discreet.query.expression_text import said
 from discreet.query.expressions import Aggregate, Cast
 from discreet.query.source_text import pointed
 from discreet.query.types import Type
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import Total
+from discreet.requests.engine_request import DistinctSum, Total
 
 
 @final
@@ -69,31 +72,62 @@ class Sum(Estimator):
     count: str | None = None
 
     def inputs(self) -> Iterator[ReleaseInput]:
-        """Need the sum, and the count of a centered one."""
         yield self.measure, None
         if self.count is not None:
             yield self.count, None
 
-    def steps(self) -> Terms:
-        """Return the step of the sum."""
+    def steps(self) -> Factors:
         return {self.measure: self.step}
 
     def error_terms(self) -> dict[ReleaseInput, Fraction]:
-        """Multiply the noise of the sum by its step, and that of the count by the center."""
         return {(name, None): factor for name, factor in self._terms().items()}
 
     def linear(self, kind: Type) -> Linear:
-        """Be a sum of the two totals; whole numbers are rounded."""
         terms = self._terms()
         rounded = kind is Type.INTEGER and any(each.denominator > 1 for each in terms.values())
         return terms, Fraction(1, 2) if rounded else Fraction(0)
 
-    def words_by_width(self, forecast: NoiseForecast, predicted: Predicted) -> str:  # noqa: ARG002
+    def words_by_width(self, forecast: NoiseForecast, predicted: Predicted) -> str:
         """Take the wider of the two noises, for a larger bound of 1."""
         wider = forecast.drawn_half_width({self.measure: self.step})
         if self.count is not None:
             wider = 2 * max(wider, forecast.drawn_half_width({self.count: self.center}))
         return f"about ± {four_digits_up(wider / REFERENCE_WIDTH)} b, b the larger bound in size"
+
+    def value(self, kind: Type, noisy: Noisy) -> Values:
+        return typed_values(self._exact(noisy), kind)
+
+    def interval(self, known: Intervals) -> Ends:
+        """Return the intervals of step Z + center Y (key ``weighted-noise-reach``)."""
+        return known.of_ratio(
+            self.measure,
+            self.count,
+            self._of_noise,
+            lambda part: self.range(part, part.box(self.totals())),
+        )
+
+    def range(self, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
+        total = multiplied(known.constant(self.step), box[self.measure])
+        if self.count is None:
+            return total
+        return added(total, multiplied(known.constant(self.center), box[self.count]))
+
+    def _of_noise(self, known: Intervals) -> Ends:
+        totals = known.noisy.totals
+        terms = tuple(
+            term for name, factor in self._terms().items() for term in totals[name].terms(factor)
+        )
+        ends = self._exact(known.noisy).within(half_width(terms, known.confidence))
+        return ends if self.count is not None else known.signed(self.measure, ends)
+
+    def _exact(self, noisy: Noisy) -> Rationals:
+        return weighted(
+            [
+                (factor * run.weight, run.values)
+                for name, factor in self._terms().items()
+                for run in noisy.totals[name].runs
+            ]
+        )
 
     def _terms(self) -> dict[str, Fraction]:
         terms = {self.measure: self.step}

@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
-from discreet.plan.aggregates.estimator import Estimator, Linear
-from discreet.plan.aggregates.measurer import Measurer
+from discreet.aggregates.intervals import Ends
+from discreet.aggregates.measurer import Measurer
+from discreet.aggregates.noisy_totals import Box, Intervals, Noisy, Values, typed_values
 from discreet.plan.binding.value_facts import argument_of, value_where_counted
+from discreet.plan.estimator import Estimator, Linear
 from discreet.plan.pricing.group_sensitivity import UNITS, ReleaseInput
 from discreet.plan.statistics.contribution_bounds import whole_bounds
 from discreet.query.expression_text import said
@@ -28,44 +30,30 @@ from discreet.requests.engine_request import DistinctCount
 
 @final
 @dataclass(frozen=True, slots=True)
-class Units(Estimator):
-    """The number of units in the group."""
-
-    @property
-    def measure(self) -> str:
-        """The name under which units are counted."""
-        return UNITS
-
-    def inputs(self) -> Iterator[ReleaseInput]:
-        """Need the number of units."""
-        yield UNITS, None
-
-    def linear(self, kind: Type) -> Linear:  # noqa: ARG002
-        """Be the noisy number itself."""
-        return {UNITS: Fraction(1)}, Fraction(0)
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Count(Estimator):
-    """A number of rows, or of different values.
+    """A number of rows, of different values, or of units: the noisy total itself.
 
-    >>> list(Count("visits").inputs())
-    [('visits', None)]
+    >>> list(Count("visits").inputs()), Count().measure
+    ([('visits', None)], 'units')
     """
 
-    measure: str
+    counts: ClassVar[bool] = True
+    measure: str = UNITS
 
     def inputs(self) -> Iterator[ReleaseInput]:
-        """Need the total."""
         yield self.measure, None
 
-    def linear(self, kind: Type) -> Linear:  # noqa: ARG002
-        """Be the noisy total itself."""
+    def linear(self, kind: Type) -> Linear:
         return {self.measure: Fraction(1)}, Fraction(0)
 
+    def value(self, kind: Type, noisy: Noisy) -> Values:
+        return typed_values(noisy.totals[self.measure].exact(), kind)
 
-def measure_count(measurer: Measurer, aggregate: Aggregate) -> Estimator:
+    def range(self, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
+        return box[self.measure]
+
+
+def measure_count(measurer: Measurer, aggregate: Aggregate) -> Count:
     """Count rows, different values or units."""
     if not aggregate.distinct:
         most = whole_bounds(aggregate) or (0, measurer.limits.most_rows(aggregate.span))
@@ -73,8 +61,7 @@ def measure_count(measurer: Measurer, aggregate: Aggregate) -> Estimator:
     value = argument_of(aggregate)
     if isinstance(value, Column) and measurer.unit == (value.name,):
         if aggregate.where is None:
-            measurer.known.add_units()
-            return Units()
+            return Count(measurer.known.add_units())
         return Count(measurer.count(replace(aggregate, argument=None, distinct=False), (0, 1)))
     bounds = whole_bounds(aggregate)
     values = measurer.most_values(aggregate, value, None if bounds is None else bounds[1])

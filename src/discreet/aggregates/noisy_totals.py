@@ -47,50 +47,69 @@ Definition.  Every answer of a strategy is a sum of exact multiples of noisy sum
 that of a weighted sum of independent noises (key ``weighted-noise-reach``), and its interval is the
 value and ``half_width`` on both sides, cut off at zero.  Several groups, or columns, may have the
 same answer.
+
+``selected_count_intervals`` bound counts that were released because they passed a threshold: the
+intervals of :meth:`discreet.mechanisms.NoisyKeys.intervals`, many at once and in floats.  An end is
+moved inward only past numbers that are ruled out for sure, so an interval is never narrower than
+the exact one (key ``shown-interval``); it is wider only where floats cannot tell.
+
+Sums and means hold the noise of such a count besides other noise.  Far above the threshold it is as
+good as any other noise.
+Definition.  T is the threshold, a and b are distances with P[Z < -a] <= ``_HIDDEN`` and P[Z >= b]
+at most m (1 - ``_HIDDEN``).  A count is *clear* if it is at least T + a + b.
+Theorem (key ``clear-count``).  Let an error event E depend on Z and on independent noise, with
+P[E] <= m (1 - ``_HIDDEN``).  Given that a group is shown, whatever it counts, the chance that its
+count is clear and E occurs is at most m.
+Proof.  A group that counts n >= T + a is shown with a chance of at least 1 - ``_HIDDEN``, so given
+that, E has a chance of at most m.  For n < T + a, P[n + Z >= T + a + b | n + Z >= T] rises with n,
+since the noise is log-concave, and at n = T + a it is at most P[Z >= b] / P[Z >= -a] <= m.
+So if the others have intervals of their own, which miss with a chance of at most 1 - c - m given
+that the group is shown, both together miss with at most 1 - c.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet import mechanisms
+from discreet.aggregates.intervals import Ends, added, multiplied
+from discreet.aggregates.rationals import Floats, Rationals, weighted
 from discreet.exact import float_down, float_up
-from discreet.plan.aggregates.estimator import Estimator
-from discreet.plan.pricing.group_sensitivity import LeafChoice
-from discreet.plan.pricing.linear_strategy import CellStrategy, GroupStrategy, key_order
-from discreet.release.half_width import (
+from discreet.plan.estimator import Estimator
+from discreet.plan.noise_errors import (
     Additive,
     Terms,
     coordinate_confidence,
     half_width,
-    selected_count_intervals,
+    tail_bounds,
+    tail_quantile,
 )
-from discreet.release.interval_arithmetic import Ends, added, multiplied
-from discreet.release.value_arrays import Floats, Rationals, weighted
-from discreet.requests.distinct_sum import DistinctSum
-from discreet.requests.engine_request import DistinctCount, EngineRequest, Total
+from discreet.plan.pricing.group_sensitivity import LeafChoice
+from discreet.plan.pricing.linear_strategy import CellStrategy, key_order
+from discreet.query.types import Type
+from discreet.requests.engine_request import DistinctCount, DistinctSum, EngineRequest, Total
 from discreet.requests.raw_totals import Integers, taken
 
-__all__ = [
-    "Chosen",
-    "Intervals",
-    "Noisy",
-    "NoisyTotal",
-    "Run",
-    "drawn_sums",
-    "joined_totals",
-]
+Values = NDArray[Any]
+Box = Mapping[str, Ends]
+"""Intervals of totals that hold at the same time."""
 
 _ONE = Fraction(1)
+
+
+def typed_values(exact: Rationals, kind: Type) -> Values:
+    """Round to whole numbers, halves to the even one, or to the nearest floats."""
+    return exact.rounded() if kind is Type.INTEGER else exact.nearest()
 
 
 @final
@@ -282,6 +301,35 @@ class Intervals:
         floats: Floats = np.nan_to_num(values.astype(np.float64), posinf=np.inf, neginf=-np.inf)
         return floats, floats
 
+    def of_ratio(
+        self,
+        total: str,
+        count: str | None,
+        of_noise: Callable[[Intervals], Ends],
+        in_box: Callable[[Intervals], Ends],
+    ) -> Ends:
+        """Return the intervals of a total and a count, which may have shown the groups.
+
+        The noise is taken as it is if it depends on nothing else, and where the count is clear of
+        its threshold; boxes are taken elsewhere.  Both may miss with a part of the chance (key
+        ``clear-count``).
+        """
+        totals, confidence, size = self.noisy.totals, self.confidence, self.noisy.size
+        runs = () if count is None else totals[count].runs
+        if totals[total].linear and all(run.keys is None for run in runs):
+            return of_noise(self)
+        keys = runs[0].keys if len(runs) == 1 and totals[total].linear else None
+        if keys is None:
+            return in_box(self)
+        clear = clear_counts(keys, runs[0].values, confidence)
+        ends = np.empty(size), np.empty(size)
+        inside = self.part(clear, 1 - clear_miss_chance(confidence))
+        ends[0][clear], ends[1][clear] = of_noise(inside)
+        if not clear.all():
+            apart = self.part(~clear, 1 - (1 - confidence) * OTHERS)
+            ends[0][~clear], ends[1][~clear] = in_box(apart)
+        return ends
+
     def signed(self, name: str, ends: Ends) -> Ends:
         """End at zero where no unit adds anything beyond it.
 
@@ -316,13 +364,13 @@ class Intervals:
 class GroupSums:
     """The noisy sums of groups of a strategy, from which running counts are computed."""
 
-    strategy: GroupStrategy
+    strategy: CellStrategy
     mechanism: Additive
     drawn: Integers
 
     def frames(self, keys: Sequence[tuple[Any, ...]]) -> dict[str, FramedCounts]:
         """Return what is computed, by its name, for groups with these keys."""
-        answers = [weights for _, weights in self.strategy.cells.answers]
+        answers = [weights for _, weights in self.strategy.answers]
         bottom = math.lcm(*(weight.denominator for weights in answers for _, weight in weights))
         drawn = self.drawn.tolist()
         tops = np.empty(len(answers), object)
@@ -335,7 +383,7 @@ class GroupSums:
         places[key_order(keys)] = np.arange(len(keys))
         return {
             name: FramedCounts(Rationals(tops, bottom), noises, np.array(listed, np.int64)[places])
-            for name, listed in self.strategy.frames
+            for name, listed in self.strategy.source.frames
         }
 
 
@@ -366,3 +414,117 @@ class FramedCounts:
             some = Rationals(self.exact.tops[listed], self.exact.bottom)
             low[listed], high[listed] = some.within(half_width(terms, confidence))
         return np.maximum(low, 0.0)[self.places], np.maximum(high, 0.0)[self.places]
+
+
+OTHERS: Final = Fraction(1, 32)
+"""The part of what may be missed that is left to counts that are not clear."""
+
+_HIDDEN: Final = Fraction(1, 256)
+_RAREST_TAIL: Final = Fraction(1, 1 << 20)
+_LARGEST: Final = 1 << 50
+
+
+def clear_miss_chance(confidence: Fraction) -> Fraction:
+    """Return how often the interval of a clear count may miss, if the group were always shown.
+
+    >>> float(clear_miss_chance(Fraction(19, 20)))
+    0.048248291015625
+    """
+    return (1 - confidence) * (1 - OTHERS) * (1 - _HIDDEN)
+
+
+def clear_counts(
+    keys: mechanisms.NoisyKeys, counts: Integers, confidence: Fraction
+) -> NDArray[np.bool_]:
+    """Say which counts are clear of the threshold.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> from discreet.mechanisms import NoisyKeys
+    >>> keys = NoisyKeys(noise=Laplace(scale=2), threshold=30, groups=1, relation="add_remove")
+    >>> clear_counts(keys, np.array([30, 40, 50]), Fraction(19, 20)).tolist()
+    [False, False, True]
+    """
+    below = tail_quantile(keys.noise, float(2 * _HIDDEN))
+    above = tail_quantile(keys.noise, float(2 * clear_miss_chance(confidence))) + 1
+    return np.asarray(counts >= keys.threshold + below + above)
+
+
+def selected_count_intervals(
+    keys: mechanisms.NoisyKeys, counts: Integers, confidence: Fraction
+) -> tuple[Integers, Integers]:
+    """Return between what the true counts of shown groups lie, each with this probability.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> from discreet.mechanisms import NoisyKeys
+    >>> keys = NoisyKeys(noise=Laplace(scale=2), threshold=10, groups=1, relation="add_remove")
+    >>> low, high = selected_count_intervals(keys, np.array([10, 15, 90]), Fraction(9, 10))
+    >>> low.tolist(), high.tolist()
+    ([1, 1, 85], [13, 19, 95])
+    """
+    values, places = np.unique(counts, return_inverse=True)
+    low, high = _ends_of(keys, values.tobytes(), confidence)
+    return low[places], high[places]
+
+
+@functools.lru_cache(maxsize=8)
+def _ends_of(
+    keys: mechanisms.NoisyKeys, data: bytes, confidence: Fraction
+) -> tuple[Integers, Integers]:
+    """Return the intervals of different counts; several columns ask for the same."""
+    values, tail = np.frombuffer(data, np.int64), (1 - confidence) / 2
+    if tail < _RAREST_TAIL or values.max(initial=0) > _LARGEST:
+        return keys.intervals(values, confidence=confidence)
+    ends = _Ends(keys, tail, values.astype(np.float64))
+    top = np.maximum(ends.counts, float(keys.fewest))
+    far = float(tail_quantile(keys.noise, float(2 * tail)))
+    every = np.arange(values.size)
+    if not bool(ends.too_many(every, top + far + 2.0).all()):  # floats cannot tell
+        return keys.intervals(values, confidence=confidence)
+    nothing = np.full(top.shape, keys.fewest - 1.0)
+    low = _nearest(top, nothing, ends.counts - far, ends.too_few)
+    high = _nearest(top, top + far + 2.0, ends.counts + far, ends.too_many)
+    return low.astype(np.int64), high.astype(np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ends:
+    """Noisy counts, and which numbers they rule out for sure."""
+
+    keys: mechanisms.NoisyKeys
+    tail: Fraction
+    counts: Floats
+
+    def too_few(self, at: Integers, units: Floats) -> NDArray[np.bool_]:
+        """Say whether so few hardly ever give such counts, or larger ones."""
+        upper = tail_bounds(self.keys.noise, self.counts[at] - units)[1]
+        shown = tail_bounds(self.keys.noise, self.keys.threshold - units)[0]
+        return np.asarray(upper <= float(self.tail) * shown)
+
+    def too_many(self, at: Integers, units: Floats) -> NDArray[np.bool_]:
+        """Say whether so many hardly ever give such counts, or smaller ones."""
+        upper = tail_bounds(self.keys.noise, self.counts[at] + 1.0 - units)[0]
+        shown = tail_bounds(self.keys.noise, self.keys.threshold - units)[1]
+        return np.asarray(upper >= float(1 - self.tail) * shown)
+
+
+def _nearest(
+    inside: Floats,
+    outside: Floats,
+    guess: Floats,
+    ruled_out: Callable[[Integers, Floats], NDArray[np.bool_]],
+) -> Floats:
+    """Move two numbers toward each other, until nothing is between; return the one inside.
+
+    Numbers next to the guess are tried first, and then the middle.
+    """
+    inside, outside, tried = inside.copy(), outside.copy(), [guess, guess - 1.0, guess + 1.0]
+    while (at := np.flatnonzero(np.abs(inside - outside) > 1.0)).size:
+        middle = np.floor((inside[at] + outside[at]) / 2.0)
+        if tried:
+            next_, ends = tried.pop()[at], (inside[at], outside[at])
+            between = (np.minimum(*ends) < next_) & (next_ < np.maximum(*ends))
+            middle = np.where(between, next_, middle)
+        out = ruled_out(at, middle)
+        inside[at[~out]], outside[at[out]] = middle[~out], middle[out]
+    return inside

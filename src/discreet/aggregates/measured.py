@@ -4,35 +4,31 @@ Trust: kernel.
 
 Definition.  Every aggregate becomes totals of whole numbers
 (:mod:`discreet.requests.engine_request`) and a way to compute its value from them
-(:mod:`discreet.plan.aggregates.estimator`).  Equal totals are measured once.
+(:mod:`discreet.plan.estimator`).  Equal totals are measured once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from typing import Final
 
-from discreet.plan.aggregates.counts import measure_count
-from discreet.plan.aggregates.estimator import Estimator
-from discreet.plan.aggregates.means import measure_mean
-from discreet.plan.aggregates.measurer import MeasureList, Measurer
-from discreet.plan.aggregates.modes import measure_mode
-from discreet.plan.aggregates.quantiles import measure_quantile
-from discreet.plan.aggregates.sums import measure_sum
-from discreet.plan.aggregates.variances import measure_variance
+from discreet.aggregates.count import measure_count
+from discreet.aggregates.mean import measure_mean
+from discreet.aggregates.measurer import MeasureList, Measurer
+from discreet.aggregates.mode import measure_mode
+from discreet.aggregates.quantile import measure_quantile
+from discreet.aggregates.sum import measure_sum
+from discreet.aggregates.variance import measure_variance
 from discreet.plan.binding.value_facts import Facts, KnownFacts
+from discreet.plan.estimator import Estimator
 from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.pricing.release_parts import LEVELS
+from discreet.plan.setting import MeasuredAggregates
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
 from discreet.plan.statistics.partition_selection import SelectionRule
 from discreet.query.expressions import Aggregate, Expression
-from discreet.requests.engine_request import Measure
-
-if TYPE_CHECKING:  # made by a later step
-    from discreet.plan.workload.group_windows import RunningCounts
-    from discreet.plan.workload.strategies import CountWorkload, SumWorkload
 
 AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
     "COUNT": measure_count,
@@ -49,26 +45,6 @@ AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
     "MODE": measure_mode,
 }
 """How each aggregate is measured."""
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredAggregates:
-    """All measures, and for each aggregate how it is computed and from what.
-
-    ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
-    ``workload`` which totals are measured together in cells, ``running`` which ones from sums of
-    groups; ``levels`` at which levels of a histogram quantiles are, where there are several.
-    """
-
-    measures: tuple[Measure, ...]
-    estimators: tuple[Estimator, ...]
-    uses: tuple[tuple[ReleaseInput, ...], ...]
-    about: Mapping[str, str]
-    counts_units: bool = False
-    workload: CountWorkload | SumWorkload | None = None
-    running: tuple[RunningCounts, ...] = ()
-    levels: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
 
 
 def measure_all(  # noqa: PLR0913  what is known of a question

@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
+from discreet.aggregates.measured import measure_all
 from discreet.errors import UnsupportedSQL, WrongKind
 from discreet.mechanisms.mechanism import Number
-from discreet.plan.aggregates.counts import Count, Units
-from discreet.plan.aggregates.estimator import Predicted
-from discreet.plan.aggregates.measured import MeasuredAggregates, measure_all
 from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.binding.names import bound_expression
@@ -33,6 +31,7 @@ from discreet.plan.bounds_price import (
     with_promised_shares,
 )
 from discreet.plan.error_forecast import ErrorForecast, ForecastErrors
+from discreet.plan.estimator import Predicted
 from discreet.plan.expectation import rows_of_a_group
 from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.policy.owner_promises import promises_behind
@@ -49,7 +48,7 @@ from discreet.plan.pricing.requested_price import (
     check_requested_price,
     read_requested_price,
 )
-from discreet.plan.setting import Setting
+from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.statistics.answer_layout import Estimate, answer_layout
 from discreet.plan.statistics.contribution_bounds import bound_contributions
 from discreet.plan.statistics.having_threshold import having_threshold
@@ -352,8 +351,8 @@ def measure_aggregates(
 
 def join_counts(setting: Setting, apart: MeasuredAggregates) -> MeasuredAggregates:
     """Measure several counts, or sums and counts, together, where that is more exact."""
-    counts = [type(each) in {Count, Units} for each in apart.estimators]
-    joined = joined_counts(setting, apart) if sum(counts) > 1 else apart
+    counts = sum(each.counts for each in apart.estimators)
+    joined = joined_counts(setting, apart) if counts > 1 else apart
     plain = [isinstance(each, Total) and each.rows is None for each in joined.measures]
     if sum(plain) + joined.counts_units > 1 and joined.workload is None:
         joined = nested_counts(setting, joined)

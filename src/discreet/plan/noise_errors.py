@@ -1,6 +1,25 @@
-"""Half-widths: how far a sum of noises is from zero, with a probability; certified.
+"""How far sums of noise are from zero, and how far aside a chosen rank is: one calculus of errors.
 
-Trust: public.  Intervals rest on these bounds, and no privacy does.
+Trust: public.  Forecasts, error bars and intervals rest on these bounds, and no privacy does.
+Proofs are in docs/proofs/plan.md.
+
+Definition.  E = a_1 Z_1 + ... + a_k Z_k with independent noises of mechanisms and exact weights.
+``half_width`` is a number r with P[|E| <= r] >= confidence, or, for ``coordinates`` m > 1, with at
+least the m-th root of the confidence: so m independent errors stay within theirs all at once.  With
+``times`` n, E is the sum of n independent copies of it.
+With one noise r is the smallest such number, exactly.  With more it is at most a part in a hundred
+or so above the smallest.
+
+Theorem (key ``weighted-noise-reach``).  Let X_j be a_j Z_j / h, rounded up to a whole number.
+Let Y_j be independent and stochastically larger than X_j.  If 2 P[Y_1 + ... + Y_k > m] <= 1 - c
+then P[|E| <= m h] >= c.
+Proof.  E > m h implies X_1 + ... + X_k > m.  Sums of independent, stochastically larger variables
+are stochastically larger.  E is symmetric, so both tails are alike.
+Where all weights are whole multiples of h nothing is rounded, and r is the smallest up to a part in
+2**30 of the chance.  Sums are taken by Fourier transforms on a ring, equal terms as a power; what
+wraps around has a chance below 1e-14 (Bernstein's inequality; sums of Gaussian noise are
+subgaussian, Canonne, Kamath and Steinke 2020), and transforms err by less than 2**-40 for each
+noise.  That much is added to every chance, and rarer events are left to the sum of single reaches.
 
 Definition.  ``tails_above(mechanism, places)`` bounds P[Z >= k] for every k of an increasing list.
 The bounds never rise with k, so they belong to a law that is stochastically larger than Z.
@@ -34,47 +53,33 @@ more than a part (1 - exp(-5 / 8 v)) / 2 of it, since f falls by exp(-5 / 8 v) w
 step; and all together are less than a part 3 exp(-2 pi**2 v) above sqrt(2 pi v), which is smaller.
 W is |Y| rounded up to some hundred places; what is beyond the last one counts as missed.
 
-Definition.  E = a_1 Z_1 + ... + a_k Z_k with independent noises of mechanisms and exact weights.
-``half_width`` is a number r with P[|E| <= r] >= confidence, or, for ``coordinates`` m > 1, with at
-least the m-th root of the confidence: so m independent errors stay within theirs all at once.
-With one noise and one coordinate r is the smallest such number, exactly.  With more it is at most a
-part in a thousand or so above the smallest.
+Two choices have to aim beside a rank so that the quantile lies between what they choose.
+Definition.  The quantile at level q of n values is any number between those of ranks
+floor(q (n - 1)) + 1 and ceil(q (n - 1)) + 1, counted from the lowest: definitions differ in how
+they interpolate there.  With d the denominator of q, k leaves and a choice of some scale, let R be
+scale ln((k - 1) (1 - m) / m), or 0 if that is more.  ``ranks_aside`` is ceil(R + q - 1 / d) below
+the quantile, ceil(R + 1 - q - 1 / d) above it, and at least 1.
+Theorem (key ``quantile-ends``).  Whatever the values are, and however few, a choice at level q with
+an offset of minus that many ranks (:mod:`discreet.plan.pricing.group_sensitivity`) is a leaf no
+higher than the one of the quantile, except with a chance of at most m; and one with an offset of
+plus that many is no lower.
 
-Theorem (key ``weighted-noise-reach``).  Let X_j be a_j Z_j / h, rounded up to a whole number.
-Let Y_j be independent and stochastically larger than X_j.  If 2 P[Y_1 + ... + Y_k > m] <= 1 - c
-then P[|E| <= m h] >= c.
-Proof.  E > m h implies X_1 + ... + X_k > m.  Sums of independent, stochastically larger variables
-are stochastically larger.  E is symmetric, so both tails are alike.
-Where all weights are whole multiples of h nothing is rounded, and r is the smallest up to a part in
-2**30 of the chance.  Two noises of which one is fine are left to ``paired-reach``, and lose
-one of its fine steps.  Sums are taken by Fourier transforms, whose error is below 2**-40 of one;
-that much is added to every chance, and rarer events are left to the sum of the single reaches.
-Many equal noises are left to :mod:`discreet.plan.noise_quantiles`.
-
-``selected_count_intervals`` bound counts that were released because they passed a threshold: the
-intervals of :meth:`discreet.mechanisms.NoisyKeys.intervals`, many at once and in floats.  An end is
-moved inward only past numbers that are ruled out for sure, so an interval is never narrower than
-the exact one (key ``shown-interval``); it is wider only where floats cannot tell.
-
-Sums and means hold the noise of such a count besides other noise.  Far above the threshold it is as
-good as any other noise.
-Definition.  T is the threshold, a and b are distances with P[Z < -a] <= ``_HIDDEN`` and P[Z >= b]
-at most m (1 - ``_HIDDEN``).  A count is *clear* if it is at least T + a + b.
-Theorem (key ``clear-count``).  Let an error event E depend on Z and on independent noise, with
-P[E] <= m (1 - ``_HIDDEN``).  Given that a group is shown, whatever it counts, the chance that its
-count is clear and E occurs is at most m.
-Proof.  A group that counts n >= T + a is shown with a chance of at least 1 - ``_HIDDEN``, so given
-that, E has a chance of at most m.  For n < T + a, P[n + Z >= T + a + b | n + Z >= T] rises with n,
-since the noise is log-concave, and at n = T + a it is at most P[Z >= b] / P[Z >= -a] <= m.
-So if the others have intervals of their own, which miss with a chance of at most 1 - c - m given
-that the group is shown, both together miss with at most 1 - c.
+Theorem (key ``tree-error``).  An estimate errs by a sum of multiples of independent noises, each at
+most 1 in size.  Let V be the sum of their squares, and s the scale of Laplace noise.  The sum
+exceeds s (ln(1 / m) - V ln(1 - u**2)) / u with a chance of at most m, for each u from 0 to 1; with
+Gaussian noise of variance v, sqrt(2 v V ln(1 / m)).
+Proof.  E exp(t Z) is at most 1 / (1 - s**2 t**2) for Laplace noise on whole numbers, since
+(cosh t - 1) / t**2 rises; so with a factor a, |a| <= 1, it is at most (1 - s**2 t**2)**(-a**2), as
+-ln(1 - x) is convex and 0 at 0.  That of discrete Gaussian noise is at most exp(v t**2 / 2)
+(Canonne, Kamath and Steinke 2020).  The rest is Chernoff's bound at t = u / s, or the best t.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -87,12 +92,11 @@ from discreet import mechanisms
 from discreet.exact import Interval, float_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.mechanism import root_complement
-from discreet.plan.noise_quantiles import FEW, alike_half_width
-from discreet.release.value_arrays import Floats
-from discreet.requests.raw_totals import Integers
 
 Additive = Laplace | Gaussian
-_Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Terms = tuple[tuple[Fraction, Additive], ...]
+"""Weights, and the noises that they multiply."""
 
 _RAISE: Final = 1 + 2.0**-30
 _NARROW: Final = 2**20
@@ -101,17 +105,17 @@ _TINY: Final = 1e-300
 _ULPS: Final = 2.0**-51
 
 
-def tails_above(mechanism: Additive, places: _Floats) -> _Floats:
+def tails_above(mechanism: Additive, places: Floats) -> Floats:
     """Bound P[Z >= k] for increasing whole numbers k, given as floats.
 
     >>> tails_above(Laplace(scale=2), np.array([0.0, 1.0, 2.0])).round(4).tolist()
     [0.6225, 0.3775, 0.229]
     """
-    bounds: _Floats = np.minimum.accumulate(tail_bounds(mechanism, places)[1])
+    bounds: Floats = np.minimum.accumulate(tail_bounds(mechanism, places)[1])
     return bounds
 
 
-def tail_bounds(mechanism: Additive, places: _Floats) -> tuple[_Floats, _Floats]:
+def tail_bounds(mechanism: Additive, places: Floats) -> tuple[Floats, Floats]:
     """Enclose P[Z >= k] for whole numbers k, given as floats.
 
     >>> [bound.round(4).tolist() for bound in tail_bounds(Laplace(scale=2), np.array([2.0]))]
@@ -134,13 +138,13 @@ def tail_bounds(mechanism: Additive, places: _Floats) -> tuple[_Floats, _Floats]
     return np.maximum(low * (1.0 - _ULPS), 0.0), np.minimum(high * (1.0 + _ULPS), 1.0)
 
 
-def _narrow(upper: _Floats, variance: float) -> _Floats:
+def _narrow(upper: Floats, variance: float) -> Floats:
     """Return P[Z >= k] for k >= 1 from the sums of all terms beyond."""
     chances = _sums(variance)
     return chances[np.minimum(upper, float(chances.size)).astype(np.int64) - 1]
 
 
-def normal_cdf(x: _Floats) -> _Floats:
+def normal_cdf(x: Floats) -> Floats:
     """Return the cumulative normal law at many places, to a part in 2**40.
 
     >>> normal_cdf(np.array([0.0])).tolist()
@@ -183,7 +187,7 @@ def exact_tail_quantile(mechanism: Additive, missed: float) -> int | None:
 
 
 @functools.lru_cache(maxsize=32)
-def _sums(variance: float) -> _Floats:
+def _sums(variance: float) -> Floats:
     last = math.ceil(_DEEPEST * math.sqrt(variance)) + 2
     terms = np.exp(-(np.arange(last, 0, -1.0) ** 2) / (2.0 * variance))
     sums = np.cumsum(terms)[::-1]  # from k = 1 on
@@ -313,59 +317,89 @@ class _Pair:
         return np.where(values >= 0.0, beyond, 1.0 - beyond)
 
 
-__all__ = [
-    "OTHERS",
-    "Terms",
-    "clear_counts",
-    "clear_miss_chance",
-    "coordinate_confidence",
-    "half_width",
-    "selected_count_intervals",
-]
-
-Terms = tuple[tuple[Fraction, Additive], ...]
-"""Weights, and the noises that they multiply."""
-
-
 _POINTS: Final = 1 << 12
-_MARGIN: Final = 3
+_MANY_POINTS: Final = 1 << 13
+_MANY: Final = 8
+_SHORTEST: Final = 1 << 10
+_REACH: Final = 40  # widths of noise: beyond them is a chance of 2**-57
 _LEAST_MISSED: Final = Fraction(1, 1 << 26)
 _BITS: Final = 96
-_ZERO: Final = Fraction(0)
 _SAFE: Final = 1 << 62
-_FAR: Final = 2.0**70
+_FAR: Final = 1e300
 _FINE: Final = 1 << 12
 
 
 @functools.lru_cache(maxsize=1 << 12)
 def half_width(
-    terms: Terms, confidence: Fraction, coordinates: int = 1, *, points: int = _POINTS
+    terms: Terms,
+    confidence: Fraction,
+    coordinates: int = 1,
+    *,
+    times: int = 1,
+    points: int = _POINTS,
 ) -> Fraction:
-    """Return how far the error goes, with this probability; the grid has so many points.
+    """Return how far a sum of noises goes, with this probability.
 
-    >>> from discreet.mechanisms import Laplace
     >>> noise = Laplace(scale=2)
     >>> half_width(((Fraction(3), noise),), Fraction(19, 20))
     Fraction(18, 1)
     >>> half_width(((Fraction(1), noise), (Fraction(1), noise)), Fraction(19, 20))
     Fraction(8, 1)
+    >>> half_width(((Fraction(1), noise),), Fraction(19, 20), times=10)
+    Fraction(18, 1)
     """
-    known = tuple((abs(weight), noise) for weight, noise in terms if weight)
+    counts = Counter((abs(weight), noise) for weight, noise in terms if weight)
+    number = times * counts.total()
     missed = 1 - coordinate_confidence(confidence, coordinates).high
-    if len(known) < 2 or missed < _LEAST_MISSED:
-        most, count = _ZERO, coordinates * len(known)
-        for weight, noise in known:
-            most += weight * _error(noise, confidence, count)
-        return most
-    if len(known) > FEW:
-        alike = alike_half_width(known, missed)
-        if alike is not None:
-            return alike
-    most = sum((weight * _far(noise, missed / len(known)) for weight, noise in known), _ZERO)
-    if most == 0:
-        return most
-    found = _paired(known, missed, points)
-    return min(most, _summed(known, most, missed, points) if found is None else found)
+    if number < 2 or missed < max(_LEAST_MISSED, number * Fraction(_ROUNDING) * 64):
+        return Fraction(
+            sum(
+                times * count * weight * _error(noise, confidence, coordinates * number)
+                for (weight, noise), count in counts.items()
+            )
+        )
+    wide = [
+        (weight, noise, times * count)
+        for (weight, noise), count in counts.items()
+        if not _hardly_any(noise)
+    ]
+    if not wide:
+        return Fraction(0)
+    found = _summed(wide, float(missed), _MANY_POINTS if number > _MANY else points)
+    most = sum(
+        count * weight * tail_quantile(noise, float(missed / number))
+        for weight, noise, count in wide
+    )
+    return Fraction(most) if found is None else min(Fraction(most), found)
+
+
+def _summed(
+    counts: Iterable[tuple[Fraction, Additive, int]], missed: float, points: int
+) -> Fraction | None:
+    """Find the reach of a sum of terms, each with how often it counts, on a ring."""
+    known = sorted(counts, key=lambda term: (term[0], repr(term[1])))
+    widths = [(weight * Fraction(noise.width), count) for weight, noise, count in known]
+    widest = max(width for width, _ in widths)
+    spread = math.sqrt(sum(float(width / widest) ** 2 * count for width, count in widths))
+    light = all(isinstance(noise, Gaussian) for _, noise, _ in known)
+    if light and len(known) > _MANY:
+        points //= 4
+    far = widest * math.ceil(12 * math.sqrt(2) * spread + (0 if light else 60))
+    lattice = functools.reduce(_common, (weight for weight, _, _ in known))
+    step = lattice * max(1, math.ceil(far / lattice / (8 * points)))
+    size = max(2 << math.ceil(far / step).bit_length(), _SHORTEST)
+    waves, beyond = np.ones(size // 2 + 1, np.complex128), 0.0
+    for weight, noise, count in known:
+        ends = min(size // 2 - 1, math.ceil(_REACH * weight * Fraction(noise.width) / step) + 2)
+        tails = _rounded_up(weight / step, noise, ends)
+        beyond += count * (float(tails[-1]) + _ROUNDING)  # counted as too much
+        ring = np.zeros(size)
+        ring[: 2 * ends + 1] = tails[:-1] - tails[1:]
+        waves *= np.fft.rfft(np.roll(ring, -ends)) ** count
+    chances = np.maximum(np.fft.irfft(waves, size)[: size // 2], 0.0)
+    above = np.append(np.cumsum(chances[::-1])[::-1][1:], 0.0) + beyond  # P[sum > m], from m = 0
+    enough = np.flatnonzero(2.0 * above <= missed)
+    return int(enough[0]) * step if enough.size else None
 
 
 @functools.lru_cache(maxsize=1 << 10)
@@ -379,10 +413,6 @@ def _error(noise: Additive, confidence: Fraction, coordinates: int) -> Fraction:
     if found is None:
         return Fraction(noise.error(confidence=confidence, coordinates=coordinates))
     return Fraction(found)
-
-
-def _far(noise: Additive, missed: Fraction) -> int:
-    return 0 if _hardly_any(noise) else tail_quantile(noise, float(missed))
 
 
 def _hardly_any(noise: Additive) -> bool:
@@ -405,34 +435,7 @@ def coordinate_confidence(confidence: Fraction, coordinates: int) -> Interval:
     return Interval(1 - rest.high, 1 - rest.low)
 
 
-def _paired(terms: Terms, missed: Fraction, points: int) -> Fraction | None:
-    """Find the reach of two noises of which one is so fine that a step of it does not matter."""
-    fine, *others = sorted(terms, key=lambda term: -term[1].width)
-    if len(others) != 1 or fine[1].width < _FINE:
-        return None
-    ((weight, coarse),) = others
-    found = paired_half_widths(fine, coarse, np.array([float_up(weight)]), float(missed), points)
-    return None if found is None else Fraction(float(found[0]))
-
-
-def _summed(terms: Terms, most: Fraction, missed: Fraction, points: int) -> Fraction:
-    """Find the reach on a grid with about so many points up to ``most``."""
-    lattice = functools.reduce(_common, (weight for weight, _ in terms))
-    step = lattice * max(1, math.ceil(most / lattice / points))
-    ends = _MARGIN * math.ceil(most / step)
-    beyond, sums = 0.0, np.ones(1)
-    for weight, noise in terms:
-        tails = _rounded_up(weight / step, noise, ends)
-        beyond += float(tails[-1])  # more than the grid holds: counted as too much
-        sums = _convolved(sums, tails[:-1] - tails[1:])
-    above = np.cumsum(sums[::-1])[::-1] + beyond + _ROUNDING  # P[sum >= m], from m = -k ends on
-    enough = np.flatnonzero(2.0 * above <= float(missed))
-    if not enough.size:
-        return most
-    return max(int(enough[0]) - len(terms) * ends - 1, 0) * step
-
-
-def _rounded_up(ratio: Fraction, noise: Additive, ends: int) -> _Floats:
+def _rounded_up(ratio: Fraction, noise: Additive, ends: int) -> Floats:
     """Bound P[X >= m] for m from -ends to ends + 1, where X is ratio Z rounded up."""
     top, bottom = ratio.denominator, ratio.numerator  # X >= m if Z > (m - 1) / ratio
     kind = np.int64 if max(top * (ends + 1), bottom) < _SAFE else object
@@ -442,129 +445,58 @@ def _rounded_up(ratio: Fraction, noise: Additive, ends: int) -> _Floats:
     return tails
 
 
-def _convolved(first: _Floats, second: _Floats) -> _Floats:
-    size = first.size + second.size - 1
-    width = 1 << (size - 1).bit_length()
-    product = np.fft.rfft(first, width) * np.fft.rfft(second, width)
-    found: _Floats = np.maximum(np.fft.irfft(product, width)[:size], 0.0)
-    return found
-
-
 def _common(first: Fraction, second: Fraction) -> Fraction:
     """Return the largest number of which both are whole multiples."""
     bottom = math.lcm(first.denominator, second.denominator)
     return Fraction(math.gcd(int(first * bottom), int(second * bottom)), bottom)
 
 
-OTHERS: Final = Fraction(1, 32)
-"""The part of what may be missed that is left to counts that are not clear."""
-
-_HIDDEN: Final = Fraction(1, 256)
-_RAREST_TAIL: Final = Fraction(1, 1 << 20)
-_LARGEST: Final = 1 << 50
+_ABOVE: Final = 1 + 2.0**-40
 
 
-def clear_miss_chance(confidence: Fraction) -> Fraction:
-    """Return how often the interval of a clear count may miss, if the group were always shown.
+def ranks_aside(
+    level: Fraction, select: mechanisms.Exponential, missed: Fraction, *, above: bool
+) -> int:
+    """Return how many ranks beside a level an end of its interval has to aim.
 
-    >>> float(clear_miss_chance(Fraction(19, 20)))
-    0.048248291015625
+    >>> from discreet.mechanisms import Exponential
+    >>> choose = Exponential(candidates=101, scale=2)
+    >>> ranks_aside(Fraction(1, 2), choose, Fraction(1, 40), above=True)
+    17
     """
-    return (1 - confidence) * (1 - OTHERS) * (1 - _HIDDEN)
+    share = 1 - level if above else level
+    odds = (select.candidates - 1) * (1 - missed) / missed
+    far = _log(odds) * float_up(select.scale) * _ABOVE if odds > 1 else 0.0
+    return max(1, math.ceil(Fraction(far) + share - Fraction(1, level.denominator)))
 
 
-def clear_counts(
-    keys: mechanisms.NoisyKeys, counts: Integers, confidence: Fraction
-) -> NDArray[np.bool_]:
-    """Say which counts are clear of the threshold.
+def _log(odds: Fraction) -> float:
+    """Return the logarithm of any odds, also of some that are beyond the largest float."""
+    if odds < _WIDEST:
+        return math.log(odds)
+    return math.log(odds.numerator) - math.log(odds.denominator)
 
-    >>> from discreet.mechanisms import Laplace
-    >>> from discreet.mechanisms import NoisyKeys
-    >>> keys = NoisyKeys(noise=Laplace(scale=2), threshold=30, groups=1, relation="add_remove")
-    >>> clear_counts(keys, np.array([30, 40, 50]), Fraction(19, 20)).tolist()
-    [False, False, True]
+
+_TILTS: Final = np.linspace(0.02, 0.98, 49)
+_WIDEST: Final = Fraction(1 << 1000)  # more noise than that is drawn nowhere
+
+
+def error_bound(noise: Laplace | Gaussian, squares: Floats, missed: Fraction) -> Floats:
+    """Return what a sum of noises with factors of at most 1 exceeds only with some chance.
+
+    ``squares`` are sums of squared factors (key ``tree-error``).
+
+    >>> bound = error_bound(Laplace(scale=2), np.array([1.0, 9.0]), Fraction(1, 40))
+    >>> [round(float(each), 2) for each in bound]
+    [11.69, 25.1]
     """
-    below = tail_quantile(keys.noise, float(2 * _HIDDEN))
-    above = tail_quantile(keys.noise, float(2 * clear_miss_chance(confidence))) + 1
-    return np.asarray(counts >= keys.threshold + below + above)
-
-
-def selected_count_intervals(
-    keys: mechanisms.NoisyKeys, counts: Integers, confidence: Fraction
-) -> tuple[Integers, Integers]:
-    """Return between what the true counts of shown groups lie, each with this probability.
-
-    >>> from discreet.mechanisms import Laplace
-    >>> from discreet.mechanisms import NoisyKeys
-    >>> keys = NoisyKeys(noise=Laplace(scale=2), threshold=10, groups=1, relation="add_remove")
-    >>> low, high = selected_count_intervals(keys, np.array([10, 15, 90]), Fraction(9, 10))
-    >>> low.tolist(), high.tolist()
-    ([1, 1, 85], [13, 19, 95])
-    """
-    values, places = np.unique(counts, return_inverse=True)
-    low, high = _ends_of(keys, values.tobytes(), confidence)
-    return low[places], high[places]
-
-
-@functools.lru_cache(maxsize=8)
-def _ends_of(
-    keys: mechanisms.NoisyKeys, data: bytes, confidence: Fraction
-) -> tuple[Integers, Integers]:
-    """Return the intervals of different counts; several columns ask for the same."""
-    values, tail = np.frombuffer(data, np.int64), (1 - confidence) / 2
-    if tail < _RAREST_TAIL or values.max(initial=0) > _LARGEST:
-        return keys.intervals(values, confidence=confidence)
-    ends = _Ends(keys, tail, values.astype(np.float64))
-    top = np.maximum(ends.counts, float(keys.fewest))
-    far = float(tail_quantile(keys.noise, float(2 * tail)))
-    every = np.arange(values.size)
-    if not bool(ends.too_many(every, top + far + 2.0).all()):  # floats cannot tell
-        return keys.intervals(values, confidence=confidence)
-    nothing = np.full(top.shape, keys.fewest - 1.0)
-    low = _nearest(top, nothing, ends.counts - far, ends.too_few)
-    high = _nearest(top, top + far + 2.0, ends.counts + far, ends.too_many)
-    return low.astype(np.int64), high.astype(np.int64)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ends:
-    """Noisy counts, and which numbers they rule out for sure."""
-
-    keys: mechanisms.NoisyKeys
-    tail: Fraction
-    counts: Floats
-
-    def too_few(self, at: Integers, units: Floats) -> NDArray[np.bool_]:
-        """Say whether so few hardly ever give such counts, or larger ones."""
-        upper = tail_bounds(self.keys.noise, self.counts[at] - units)[1]
-        shown = tail_bounds(self.keys.noise, self.keys.threshold - units)[0]
-        return np.asarray(upper <= float(self.tail) * shown)
-
-    def too_many(self, at: Integers, units: Floats) -> NDArray[np.bool_]:
-        """Say whether so many hardly ever give such counts, or smaller ones."""
-        upper = tail_bounds(self.keys.noise, self.counts[at] + 1.0 - units)[0]
-        shown = tail_bounds(self.keys.noise, self.keys.threshold - units)[1]
-        return np.asarray(upper >= float(1 - self.tail) * shown)
-
-
-def _nearest(
-    inside: Floats,
-    outside: Floats,
-    guess: Floats,
-    ruled_out: Callable[[Integers, Floats], NDArray[np.bool_]],
-) -> Floats:
-    """Move two numbers toward each other, until nothing is between; return the one inside.
-
-    Numbers next to the guess are tried first, and then the middle.
-    """
-    inside, outside, tried = inside.copy(), outside.copy(), [guess, guess - 1.0, guess + 1.0]
-    while (at := np.flatnonzero(np.abs(inside - outside) > 1.0)).size:
-        middle = np.floor((inside[at] + outside[at]) / 2.0)
-        if tried:
-            next_, ends = tried.pop()[at], (inside[at], outside[at])
-            between = (np.minimum(*ends) < next_) & (next_ < np.maximum(*ends))
-            middle = np.where(between, next_, middle)
-        out = ruled_out(at, middle)
-        inside[at[~out]], outside[at[out]] = middle[~out], middle[out]
-    return inside
+    rare = (math.log(missed.denominator) - math.log(missed.numerator)) * _ABOVE
+    if isinstance(noise, Gaussian):
+        return (
+            np.sqrt(2 * float(min(noise.variance, _WIDEST)) * np.maximum(squares, 0.0) * rare)
+            * _ABOVE
+        )
+    best = np.full(squares.shape, np.inf)
+    for tilt in _TILTS:
+        best = np.minimum(best, (rare - np.maximum(squares, 0.0) * math.log1p(-tilt * tilt)) / tilt)
+    return best * float(min(noise.scale, _WIDEST)) * _ABOVE

@@ -4,8 +4,7 @@ Trust: kernel.  A measure that an estimator needs and does not name would get no
 
 Definition.  Let T(m) be the noisy total of measure m in a group, in whole steps.
 
-    Units()                        the noisy number of units
-    Count(m)                       T(m)
+    Count(m)                       T(m), the noisy number of units among them
     Sum(m, step, center, count)    step T(m) + center T(count)
     Mean(m, count, ...)            center + step T(m) / T(count), within [low, high]
     Variance(m, squares, ...)      mean of squares minus square of the mean, at least 0
@@ -29,13 +28,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final, final
+from typing import Any, ClassVar, Final, final
 
 from discreet import mechanisms
 from discreet.errors import TooLarge
 from discreet.exact import float_up
-from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.noise_quantiles import noise_half_width, repeated_half_width
+from discreet.plan.noise_errors import Additive, half_width
 from discreet.plan.pricing.group_sensitivity import Noise, ReleaseInput, Releases
 from discreet.plan.pricing.release_parts import LeafPart
 from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
@@ -49,10 +47,10 @@ REFERENCE: Final[Pair] = (Fraction(0), REFERENCE_WIDTH)
 _BELOW: Final = Fraction(1, 10)
 _LARGEST_FLOAT: Final = Fraction(sys.float_info.max)
 
-Terms = Mapping[str, Fraction]
+Factors = Mapping[str, Fraction]
 """Factors of the noises of measures."""
 
-Linear = tuple[Terms, Fraction]
+Linear = tuple[Factors, Fraction]
 """Factors of the noises of measures, and how far rounding moves the result besides."""
 
 Choice = tuple[str, Fraction | str, int]
@@ -88,7 +86,7 @@ class NoiseForecast:
     releases: Releases
     confidence: Fraction
     size: int | None = None
-    _drawn: Mapping[str, Laplace | Gaussian] = field(init=False, compare=False, repr=False)
+    _drawn: Mapping[str, Additive] = field(init=False, compare=False, repr=False)
     _shared: Mapping[str, Noise] = field(init=False, compare=False, repr=False)
     _sums: Mapping[str, tuple[Noise, tuple[int, ...]]] = field(
         init=False, compare=False, repr=False
@@ -99,14 +97,16 @@ class NoiseForecast:
         noises = self.releases.noises
         drawn = {noise.measure: noise.mechanism for noise in noises}
         strategies = ((noise, noise.distances.strategy) for noise in noises)
-        shared = {name: noise for noise, each in strategies if each for name in each.names}
-        running = ((noise, noise.distances.group_strategy) for noise in noises)
-        sums = {name: (noise, at) for noise, each in running if each for name, at in each.frames}
+        known = [(noise, each) for noise, each in strategies if each is not None]
+        shared = {
+            name: noise for noise, each in known if not each.source.frames for name in each.names
+        }
+        sums = {name: (noise, at) for noise, each in known for name, at in each.source.frames}
         object.__setattr__(self, "_drawn", drawn)
         object.__setattr__(self, "_sums", sums)
         object.__setattr__(self, "_shared", shared)
 
-    def noise(self, measure: str) -> Laplace | Gaussian:
+    def noise(self, measure: str) -> Additive:
         """Return the noise on a measure."""
         if measure in self._drawn:
             return self._drawn[measure]
@@ -116,11 +116,9 @@ class NoiseForecast:
         message = f"nothing is released of {measure}"
         raise LookupError(message)
 
-    def half_width(self, terms: Terms, confidence: Fraction | None = None) -> Fraction:
+    def half_width(self, terms: Factors, confidence: Fraction | None = None) -> Fraction:
         """Return how far a sum of multiples of noises is from zero, at most."""
-        noises = tuple(self._noises(terms))
-        far = noise_half_width(noises, self.confidence if confidence is None else confidence)
-        return far + self._rounding(terms)
+        return self.repeated(terms, 1, confidence)
 
     def summed(self, name: str) -> Fraction | None:
         """Return how far a count or a window is off that is computed from sums of groups, at most.
@@ -130,26 +128,25 @@ class NoiseForecast:
         if name not in self._sums:
             return None
         noise, places = self._sums[name]
-        strategy = noise.distances.group_strategy
+        strategy = noise.distances.strategy
         assert strategy is not None  # noqa: S101 (that is where the places come from)
         terms = {
-            tuple(sorted(abs(Fraction(weight)) for _, weight in strategy.cells.answers[at][1]))
+            tuple(sorted(abs(Fraction(weight)) for _, weight in strategy.answers[at][1]))
             for at in places
         }
         widths = (
-            noise_half_width(tuple((each, noise.mechanism) for each in weights), self.confidence)
+            half_width(tuple((each, noise.mechanism) for each in weights), self.confidence)
             for weights in terms
         )
-        return max(widths) + (Fraction(0) if strategy.cells.whole else Fraction(1, 2))
+        return max(widths) + (Fraction(0) if strategy.whole else Fraction(1, 2))
 
-    def repeated(self, terms: Terms, times: int) -> Fraction:
+    def repeated(self, terms: Factors, times: int, confidence: Fraction | None = None) -> Fraction:
         """Return the same for a sum of so many groups, each with noises of its own."""
-        if times == 1:
-            return self.half_width(terms)
-        far = repeated_half_width(tuple(self._noises(terms)), times, 1 - self.confidence)
+        sure = self.confidence if confidence is None else confidence
+        far = half_width(tuple(self._noises(terms)), sure, times=times)
         return far + times * self._rounding(terms)
 
-    def _rounding(self, terms: Terms) -> Fraction:
+    def _rounding(self, terms: Factors) -> Fraction:
         """Return how far counts of a workload are moved by being rounded to whole numbers."""
         moved = Fraction(0)
         for name, factor in terms.items():
@@ -159,7 +156,7 @@ class NoiseForecast:
                 moved += abs(factor) / 2
         return moved
 
-    def _noises(self, terms: Terms) -> Iterator[tuple[Fraction, Laplace | Gaussian]]:
+    def _noises(self, terms: Factors) -> Iterator[tuple[Fraction, Additive]]:
         """Yield all noises of a sum; counts of a workload may share some."""
         rest = dict(sorted(terms.items()))
         together: dict[str, tuple[Noise, dict[str, Fraction]]] = {}
@@ -174,12 +171,12 @@ class NoiseForecast:
         for name, factor in rest.items():
             yield factor, self.noise(name)
 
-    def drawn_half_width(self, terms: Terms) -> Fraction:
+    def drawn_half_width(self, terms: Factors) -> Fraction:
         """Return the same without a count that selects the groups, which has its own noise."""
         drawn = {**self._drawn, **self._shared}
         return self.half_width({name: terms[name] for name in terms if name in drawn})
 
-    def divided(self, count: str, *numerators: Terms) -> tuple[list[Fraction], Fraction]:
+    def divided(self, count: str, *numerators: Factors) -> tuple[list[Fraction], Fraction]:
         """Return the half-widths of numerators, and the least number of rows that is believed."""
         miss = 1 - self.confidence
         part = (1 - _BELOW) * miss / len(numerators)
@@ -196,15 +193,32 @@ class NoiseForecast:
 class Estimator(ABC):
     """What an aggregate of a question is computed from.
 
-    ``listed`` says that every group has a list of values.
+    ``listed`` says that every group has a list of values, and ``counts`` that it is a plain number
+    of rows, of different values, or of units.
     """
 
     __slots__ = ()
     listed: ClassVar[bool] = False
+    counts: ClassVar[bool] = False
 
     @abstractmethod
     def inputs(self) -> Iterator[ReleaseInput]:
         """Yield what has to be released for it, in the order in which it is drawn."""
+
+    @abstractmethod
+    def value(self, kind: Type, noisy: Any) -> Any:
+        """Return its value in every group, of :class:`discreet.aggregates.noisy_totals.Noisy`.
+
+        It is a tuple of these for a list of values.
+        """
+
+    @abstractmethod
+    def range(self, known: Any, box: Any, coordinates: int = 0) -> Any:
+        """Return its range over a box of totals, where so many intervals hold together."""
+
+    def interval(self, known: Any) -> Any:
+        """Return its interval in every group, or None if there is none."""
+        return self.range(known, known.box(self.totals()))
 
     def totals(self) -> tuple[str, ...]:
         """Return the noisy totals that it needs, each once."""
@@ -230,7 +244,7 @@ class Estimator(ABC):
         """Return the same with the offsets at which leaves are chosen, once these are known."""
         return self
 
-    def steps(self) -> Terms:
+    def steps(self) -> Factors:
         """Return what one step of each total stands for that is clamped to bounds on values."""
         return {}
 
