@@ -98,13 +98,13 @@ def bind_semi_join(
     unique = _unique(left, right)
     on = [condition(_scoped(part, inside, left.fields), unique) for part in outer]
     if node.compared is None:
-        return _kept(node, left, right, on, fresh, limit)
+        return _kept(node, left, right, on, limit)
     x = checked(node.compared[0], left)[0]
     y = _scoped(node.compared[1], inside, left.fields)
     same = condition(Call("=", (x, y), span=node.span), unique)
     nulls = [value for value, side in ((x, left), (y, right)) if _may_be_null(value, side)]
     if not node.anti or not nulls:
-        return _kept(node, left, right, [*on, same], fresh, limit)
+        return _kept(node, left, right, [*on, same], limit)
     if not right.public:
         raise not_per_unit(
             node.span,
@@ -112,9 +112,9 @@ def bind_semi_join(
             do="write NOT EXISTS with x = y inside, or add IS NOT NULL for both values; or declare "
             "nullable = false in the policy.",
         )
-    found = _kept(node, left, right, [*on, same], fresh, limit)
+    found = _kept(node, left, right, [*on, same], limit)
     for value in nulls:
-        found = _kept(node, found, right, [*on, Call("IS NULL", (value,))], fresh, limit)
+        found = _kept(node, found, right, [*on, Call("IS NULL", (value,))], limit)
     return found
 
 
@@ -139,12 +139,11 @@ def _unique(left: BoundRelation, right: BoundRelation) -> BoundRelation:
     return replace(left, fields=tuple(fields))
 
 
-def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limits it
+def _kept(
     node: SemiJoin,
     left: BoundRelation,
     right: BoundRelation,
     parts: Sequence[Expression],
-    fresh: FreshNames,
     limit: FanOut,
 ) -> BoundRelation:
     """Put the semi join together, or refuse one that looks at the rows of others."""
@@ -161,8 +160,8 @@ def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limi
     if ours is not None and not node.anti:
         rows = Filter(rows, ours, span=node.span)
     elif ours is not None and not all(map(_is_plain, here)):
-        own = tuple((field.column, Column(field.column)) for field in left.fields)
-        name = fresh("condition")
+        own = left.columns
+        name = limit.fresh("condition")
         rows = Project(rows, (*own, (name, ours)))
         both.append(Column(name))
     else:
@@ -170,9 +169,7 @@ def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limi
     most, on = 1, conjunction(both, node.span)
     of_pairs = any(is_of_pairs(part, left.facts, right.facts) for part in both)
     if right.public and not left.public and of_pairs:
-        right, most = limit.public(
-            right, determined(left.facts, right.facts, equalities(on)), fresh
-        )
+        right, most = limit.public(right, determined(left.facts, right.facts, equalities(on)))
     relation: Relation = SemiJoin(rows, right.relation, on, anti=node.anti, span=node.span)
     if own:
         relation = Project(relation, own)
