@@ -11,7 +11,7 @@ import discreet.loss
 from discreet.accounting import Choice, Group, Leaf, Parallel, Sampled, account, decode, encode
 from discreet.errors import DiscreetError
 from discreet.loss import GaussianDP, Laplace, PrivacyLoss, Profile, Pure, RenyiDP, ZeroConcentrated
-from discreet.loss.curved_pair import CompositionShape, CurvedPair
+from discreet.loss.curved_pair import CompositionPair
 from discreet.loss.pair import Pair
 from discreet.loss.shuffle import Shuffle
 
@@ -25,13 +25,13 @@ LOSSES = {
     "concentrated": ZeroConcentrated(rho="0.1"),
     "renyi": RenyiDP(orders=(2, 4), values=("0.1", "0.3")),
     "shuffle": COIN.shuffled(population=100),
-    "binary shuffle": Profile.of_symmetric(CurvedPair(BINARY)),
+    "binary shuffle": Profile.of_symmetric(BINARY),
     "fixed size": GAUSS.sampled_without_replacement(size=3, population=100),
     "fixed size of two": GAUSS.join(COIN).sampled_without_replacement(size=3, population=100),
     "envelope": GAUSS.profile().join(COIN).power(2),
     "group of a sample": GAUSS.sampled(rate="0.1").group(3),
     "group of a shuffle": COIN.shuffled(population=50).group(2),
-    "one pair": Profile.of(CurvedPair(CompositionShape(TWO))),
+    "one pair": Profile.of(CompositionPair(TWO)),
     "routed": account(ROUTED, relation="add_remove").loss,
     "replaced in a sample": account(SAMPLE, relation="replace").loss,
     "adaptive": account(Choice(Leaf(GAUSS), Leaf(COIN), adaptive=True), relation="replace").loss,
@@ -71,7 +71,7 @@ def written_kinds(data):
             yield from written_kinds(value)
 
 
-def test_every_class_of_loss_pair_and_shape_can_be_written():
+def test_every_class_of_loss_and_pair_can_be_written():
     """Whoever adds one adds its line, and a loss above that holds it."""
     classes = set()
     for found in pkgutil.walk_packages(discreet.loss.__path__, "discreet.loss."):
@@ -79,7 +79,7 @@ def test_every_class_of_loss_pair_and_shape_can_be_written():
         for name, of in inspect.getmembers(module, inspect.isclass):
             if of.__module__ == found.name and not name.startswith("_"):
                 final = getattr(of, "__final__", False)
-                if final and (issubclass(of, PrivacyLoss | Pair) or name.endswith("Shape")):
+                if final and issubclass(of, PrivacyLoss | Pair):
                     classes.add(of.__name__)
     more = [
         Leaf(loss)
@@ -119,26 +119,26 @@ def changed(data, path, value):
     return copy
 
 
-SHAPE = ("source", "remove", 0, "pairs", 0, 0, "shape")
+PAIR = ("source", "remove", 0, "pairs", 0, 0)
 
 
 @pytest.mark.parametrize(
     ("name", "path", "value"),
     [
-        ("fixed size", (*SHAPE, "rate"), "0"),
-        ("fixed size", (*SHAPE, "rate"), "3/2"),
-        ("fixed size", (*SHAPE, "rate"), 0.03),
-        ("fixed size", (*SHAPE, "parts"), []),
-        ("fixed size", (*SHAPE, "kind"), "Shuffle"),
-        ("shuffle", (*SHAPE, "population"), 1),
-        ("shuffle", (*SHAPE, "population"), "100.5"),
-        ("shuffle", (*SHAPE, "epsilon"), "-1"),
-        ("shuffle", (*SHAPE, "binary"), 1),
-        ("shuffle", (*SHAPE, "more"), 1),
-        ("group of a sample", (*SHAPE, "rate"), "2"),
-        ("group of a sample", (*SHAPE, "turned"), None),
-        ("routed", (*SHAPE, "parts", 0, 1), 0),
-        ("routed", (*SHAPE, "parts", 0), [1]),
+        ("fixed size", (*PAIR, "rate"), "0"),
+        ("fixed size", (*PAIR, "rate"), "3/2"),
+        ("fixed size", (*PAIR, "rate"), 0.03),
+        ("fixed size", (*PAIR, "parts"), []),
+        ("fixed size", (*PAIR, "kind"), "Shuffle"),
+        ("shuffle", (*PAIR, "population"), 1),
+        ("shuffle", (*PAIR, "population"), "100.5"),
+        ("shuffle", (*PAIR, "epsilon"), "-1"),
+        ("shuffle", (*PAIR, "binary"), 1),
+        ("shuffle", (*PAIR, "more"), 1),
+        ("group of a sample", (*PAIR, "rate"), "2"),
+        ("group of a sample", (*PAIR, "turned"), None),
+        ("routed", (*PAIR, "parts", 0, 1), 0),
+        ("routed", (*PAIR, "parts", 0), [1]),
         ("price", ("source", "indivisible"), False),
         ("price", ("source", "indivisible"), 1),
         ("laplace", ("source", "scale"), "0"),

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Final
 
 from discreet.exact import float_up, whole
-from discreet.loss.elementary import exp, log, log1p_scaled
+from discreet.loss.elementary import exp, log
 from discreet.loss.parameters import (
     checked_epsilon,
     checked_order,
@@ -30,7 +30,7 @@ def poisson_epsilon(*, epsilon: object, rate: object) -> float:
     >>> poisson_epsilon(epsilon=1, rate="0.01")
     0.01703686323617655
     """
-    return float_up(log1p_scaled(checked_rate(rate), checked_epsilon(epsilon)).high)
+    return float_up(log(1 + checked_rate(rate) * (exp(checked_epsilon(epsilon)).high - 1)).high)
 
 
 def inner_ratio(ratio: Fraction, rate: Fraction) -> Fraction:

@@ -1,5 +1,6 @@
 """Reference values of losses at 50 digits, and of finite mechanisms by enumeration."""
 
+from fractions import Fraction
 from itertools import product
 
 import mpmath
@@ -65,3 +66,18 @@ def at_least(bound, truth, *, relative=1e-12, absolute=1e-45):
     """Check that an upper bound holds and is close."""
     assert mpf(bound) >= truth - mpf(10) ** -48
     assert mpf(bound) <= truth * (1 + mpf(relative)) + mpf(absolute)
+
+
+def optimal_delta(promises, target, times=1):
+    """The least delta of all compositions of promises, by the sums of their losses."""
+    kept, sums = mpf(1), {Fraction(0): mpf(1)}
+    for epsilon, delta in [(Fraction(e), Fraction(d)) for e, d in promises] * times:
+        kept *= 1 - real(delta)
+        keep, grown = 1 / (1 + mpmath.exp(-real(epsilon))), {}
+        for total, weight in sums.items():
+            for moved, share in ((total + epsilon, keep), (total - epsilon, 1 - keep)):
+                grown[moved] = grown.get(moved, mpf(0)) + weight * share
+        sums = grown
+    wanted = Fraction(target)
+    lost = [w * -mpmath.expm1(real(wanted - s)) for s, w in sums.items() if s > wanted]
+    return 1 - kept * (1 - sum(lost, mpf(0)))

@@ -19,7 +19,6 @@ from discreet.loss import (
     gaussian_sigma,
     laplace_scale,
     least_scale,
-    optimal_delta,
 )
 from discreet.loss.amplification import sampled_group
 from discreet.loss.finite import FinitePair
@@ -79,7 +78,6 @@ BAD = [
     (least_scale, (lambda _: Pure(epsilon=2),), {"epsilon": 1}),
     (least_scale, (lambda _: Pure(epsilon=0),), {"epsilon": 1}),
     (laplace_scale, (), {"epsilon": 0}),
-    (optimal_delta, (MANY,), {"target": 1}),  # too many sums
 ]
 
 

@@ -114,7 +114,7 @@ def test_contour_and_lattice_overlap(e, count):
     part = Product(((BoundedRangePair(F(e)), count),), None)
     for delta in (1e-2, 1e-6):
         line = part.epsilon(F(delta))
-        lattice = part._lattice().epsilon(delta, count * float(F(e)), line.high)
+        lattice = part._lattice.epsilon(delta, count * float(F(e)), line.high)
         assert lattice is not None
         assert lattice.overlaps(line)
         assert line.width <= 1e-6

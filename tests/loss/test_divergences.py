@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.moments import gaussian_renyi, pure_renyi
+from discreet.loss import GaussianDP
+from discreet.loss.moments import pure_renyi
 from tests.loss.formulas import laplace_renyi, sampled_gaussian_renyi
 from tests.loss.oracles import real
 
@@ -33,7 +34,7 @@ def test_closed_forms_are_rounded_up_and_close(epsilon, order):
 def test_golden_values_of_pure_and_laplace():
     assert pure_renyi(epsilon=1, order=2) == pytest.approx(0.735325664056, rel=1e-11)
     assert laplace_renyi(epsilon=1, order=2) == pytest.approx(0.619123629999, rel=1e-11)
-    assert gaussian_renyi(mu_squared=Fraction(1), order=10) == 5.0
+    assert GaussianDP(mu=1).renyi(order=10) == 5.0
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet.accounting import Leaf, account
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.loss import Composition, Profile, Pure
+from discreet.loss.envelope import grouped
 from discreet.loss.finite import Atoms
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair
 from discreet.loss.pair import LARGEST_LOSS, LARGEST_PLACE
@@ -158,7 +159,7 @@ def test_losses_beyond_the_largest_count_as_infinite(square):
     ):
         assert far.infinity().low > 1 - 1e-12
         assert far.log_moment(1.0) == float("inf")
-        moved = far.group(3)
+        moved = grouped(far, 3)
         assert moved is not None
         assert moved.infinity().low > 1 - 1e-12
         assert Profile(remove=(far,), add=(far,)).epsilon(delta="0.5") == float("inf")

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.accounting import Leaf, Repeat, Sequential, account
 from discreet.loss import Bracket, GaussianDP, Pure
+from discreet.loss.dots import PrivacyLossDistribution
 from discreet.loss.elementary import gaussian_profile
 from discreet.loss.gaussian import FAINTEST, gaussian_delta, gaussian_deltas
 from discreet.loss.lattice import (
@@ -15,7 +16,6 @@ from discreet.loss.lattice import (
     Lattice,
     TiltedConvolution,
 )
-from discreet.loss.pair import PrivacyLossDistribution
 from discreet.loss.rounding import bound_above, bound_below
 from discreet.mechanisms import Gaussian, Laplace
 

@@ -5,11 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.loss.polygon import Polygon, below_polygon, floor_under
-from tests.loss.finite_laws import laws, profile
+from discreet.loss.composition import Composition
+from discreet.loss.curved_pair import CompositionPair
+from discreet.loss.polygon import Polygon, floor_under
+from discreet.loss.pure_pairs import ResponsePair
+from tests.loss.finite_laws import laws, of, profile
 
 
 def values(p, q, x):
@@ -49,35 +52,25 @@ def hockey(law, step, eps):
 
 
 @pytest.mark.theorem("connect-the-dots")
+@settings(max_examples=25)
 @given(laws(2), st.sampled_from([Fraction(1, 3), Fraction(1, 10), Fraction(1, 77)]))
-def test_a_polygon_on_a_lattice_stays_below(pq, step):
+def test_polygons_on_a_lattice_enclose_the_profile(pq, step):
     p, q = pq
-    ratios = sorted({a / b for a, b in zip(p, q, strict=True) if a and b})
-    if len(ratios) < 2:
-        return
-    lost = sum(a for a, b in zip(p, q, strict=True) if not b)
-    x = np.array([math.log(r) for r in ratios])
-    finite = np.maximum(values(p, q, x) - float(lost), 0.0)
-    finite[-1] = 0.0
-    law = below_polygon(Polygon.hull(x, finite), float(1 - lost), step)
-    if law is None:
-        return
-    assert (law.mass >= -1e-15).all()
+    pair = CompositionPair(of(p, q))
+    above, below = pair.above(step), pair.below(step)
     for eps in np.linspace(-3.0, 3.0, 41):
-        truth = float(profile(p, q, Fraction(math.exp(eps))) - lost)
-        assert hockey(law, step, eps + law.drift) <= truth + 1e-13
+        truth = float(profile(p, q, Fraction(math.exp(eps))))
+        assert hockey(below, step, eps + below.drift) + below.infinite <= truth + 1e-13
+        assert hockey(above, step, eps - above.drift) + above.infinite >= truth - 1e-13
 
 
 def test_corners_on_the_lattice_stay_there():
-    keep = math.e / (1 + math.e)
-    x = np.array([-1.0, 1.0])
-    polygon = Polygon(x, np.array([-math.expm1(-1.0), 0.0]))
-    law = below_polygon(polygon, 1.0, Fraction(1, 8))
-    where = law.start + np.flatnonzero(law.mass > 1e-9)
-    assert list(where) == [-8, 8]
-    assert law.mass[-1] == pytest.approx(keep, abs=1e-9)
+    pair = CompositionPair(Composition.of(ResponsePair(Fraction(1))))
+    for law in (pair.above(Fraction(1, 8)), pair.below(Fraction(1, 8))):
+        where = law.start + np.flatnonzero(law.mass > 1e-6)
+        assert list(where) == [-8, 8]
+        assert law.mass[where[-1] - law.start] == pytest.approx(math.e / (1 + math.e), abs=1e-6)
 
 
 def test_one_node_is_constant():
     assert Polygon(np.zeros(1), np.array([0.25])).at(np.array([3.0]))[0] == 0.25
-    assert below_polygon(Polygon(np.zeros(1), np.array([0.25])), 1.0, Fraction(1)) is None

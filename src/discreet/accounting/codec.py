@@ -47,12 +47,12 @@ _HOMES: Final = {
     "accounting.parts_and_samples": "Parallel Where Group Sampled Shuffled",
     "loss": "Pure Approximate ZeroConcentrated GaussianDP RenyiDP Profile Composition RenyiCurve "
     "Shuffle",
-    "loss.amplification": "RoutedShape SampledGroupShape FixedSizeShape ReplacedShape",
-    "loss.curved_pair": "CurvedPair CompositionShape",
-    "loss.envelope": "EnvelopeShape TwoStepShape",
+    "loss.amplification": "RoutedPair SampledGroupPair FixedSizePair ReplacedPair",
+    "loss.curved_pair": "CompositionPair",
+    "loss.envelope": "EnvelopePair ChainPair",
     "loss.finite": "FinitePair",
     "loss.gaussian": "GaussianPair DiscreteGaussianPair SmoothedGaussianPair",
-    "loss.interop": "ImportedShape",
+    "loss.interop": "ImportedPair",
     "loss.notions": "ContinuousLaplace",
     "loss.poisson_sampling": "SampledPair",
     "loss.pure_pairs": "BoundedRangePair ResponsePair LaplacePair DiscreteLaplacePair",
@@ -269,8 +269,6 @@ def _fits(of: type, wanted: Any) -> bool:
     wanted = typing.get_origin(wanted) or wanted
     if wanted is _Unknown or wanted is types.NoneType:
         return wanted is _Unknown
-    if getattr(wanted, "_is_protocol", False):  # a shape, of whichever class
-        return of.__name__.endswith(wanted.__name__) or hasattr(of, "half_profile")
     return issubclass(of, wanted)
 
 

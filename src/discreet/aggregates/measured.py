@@ -17,6 +17,7 @@ from typing import Final
 from discreet.aggregates.count import measure_count
 from discreet.aggregates.mean import measure_mean
 from discreet.aggregates.measurer import MeasureList, Measurer
+from discreet.aggregates.median_absolute_deviation import measure_deviation
 from discreet.aggregates.mode import measure_mode
 from discreet.aggregates.quantile import measure_quantile
 from discreet.aggregates.sum import measure_sum
@@ -43,6 +44,7 @@ AGGREGATES: Final[Mapping[str, Callable[[Measurer, Aggregate], Estimator]]] = {
     "PERCENTILE_CONT": measure_quantile,
     "APPROX_QUANTILES": measure_quantile,
     "MODE": measure_mode,
+    "MEDIAN_ABSOLUTE_DEVIATION": measure_deviation,
 }
 """How each aggregate is measured."""
 

@@ -28,7 +28,6 @@ from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, freeze, whole
 from discreet.local.randomizer import Randomizer
 from discreet.loss import PrivacyLoss, Profile
-from discreet.loss.curved_pair import CurvedPair
 from discreet.loss.shuffle import Shuffle
 from discreet.mechanisms.mechanism import Number
 from discreet.mechanisms.randomized_response import RandomizedResponse
@@ -73,7 +72,7 @@ class ShuffledReports(Shown):
 
     def loss(self) -> PrivacyLoss:
         """Return the loss when one person's value is replaced."""
-        return Profile.of(CurvedPair(self._shuffle()))
+        return Profile.of(self._shuffle())
 
     def epsilon(self, *, delta: Number) -> float:
         """Return the central epsilon at a delta, rounded up."""

@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         Pure,
         RenyiDP,
         ZeroConcentrated,
-        optimal_delta,
     )
     from discreet.loss.plots import plot
     from discreet.loss.privacy_loss import PrivacyLoss

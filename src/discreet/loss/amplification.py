@@ -82,12 +82,12 @@ from discreet.errors import WrongKind
 from discreet.exact import float_down, float_up
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import (
+    CurvedPair,
     LossEnds,
-    TableShape,
-    curved_composition,
     table_of_composition,
-    tabulated_shape,
+    tabulated,
 )
+from discreet.loss.dots import Floats
 from discreet.loss.envelope import (
     UpperPolygon,
     half_profile_through,
@@ -95,7 +95,6 @@ from discreet.loss.envelope import (
     two_step_bounds,
     upper_envelope,
 )
-from discreet.loss.pair import Floats
 from discreet.loss.parameters import checked_rate
 from discreet.loss.polygon import HalfProfile
 from discreet.loss.rho import MomentGrowth, cumulant, growth, largest_growth, summed_moments
@@ -221,17 +220,17 @@ def added_loss(rate: Fraction, inner: float, *, up: bool) -> float:
 
 @final
 @dataclass(frozen=True, slots=True)
-class RoutedShape(TableShape):
+class RoutedPair(CurvedPair):
     """Excesses that add up, each part as often as its count."""
 
     parts: tuple[tuple[Composition, int], ...]
 
-    def reverse(self) -> RoutedShape:
+    def reverse(self) -> RoutedPair:
         turned = ((part.reverse(), count) for part, count in self.parts)
-        return RoutedShape(tuple(sorted(turned, key=repr)))
+        return RoutedPair(tuple(sorted(turned, key=repr)))
 
     def half_profile(self) -> HalfProfile:
-        side = tabulated_shape(self._bounds, self.ends(), [part for part, _ in self.parts])
+        side = tabulated(self._bounds, self.ends(), [part for part, _ in self.parts])
         return HalfProfile.of_nodes(side.x, side.high)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
@@ -252,7 +251,7 @@ class RoutedShape(TableShape):
             max(part.largest() for part, _ in self.parts),
         )
 
-    def cumulant(self, t: float) -> float:
+    def moment(self, t: float) -> float:
         return summed_moments(self.parts, t)
 
     def growth(self) -> MomentGrowth | None:
@@ -265,15 +264,15 @@ _RARE: Final = Fraction(1, 10**30)  # numbers of records that are not worth a ta
 
 @final
 @dataclass(frozen=True, slots=True)
-class SampledGroupShape(TableShape):
+class SampledGroupPair(CurvedPair):
     """The mixture of P_0, ..., P_k against Q = P_0; ``turned``, Q against the mixture."""
 
     towards: tuple[Composition, ...]
     rate: Fraction
     turned: bool = False
 
-    def reverse(self) -> SampledGroupShape:
-        return SampledGroupShape(self.towards, self.rate, not self.turned)
+    def reverse(self) -> SampledGroupPair:
+        return SampledGroupPair(self.towards, self.rate, not self.turned)
 
     def _weights(self) -> tuple[Fraction, list[tuple[Composition, Fraction]], Fraction]:
         """Return the weight of no record, of each number of records, and of too rare numbers."""
@@ -343,7 +342,7 @@ class SampledGroupShape(TableShape):
             largest + slack,
         )
 
-    def cumulant(self, t: float) -> float:
+    def moment(self, t: float) -> float:
         """Use convexity of r**(1+t), or of r**-t; reversed, the largest ratio is 1/w_0."""
         none, kept, _ = self._weights()
         moment = Composition.log_moment if self.turned else cumulant
@@ -382,7 +381,7 @@ def routed(compositions: Sequence[Composition]) -> Composition:
     parts = Counter(c for c in compositions if c.pairs or c.renyi is not None)
     if parts.total() <= 1:
         return next(iter(parts), Composition())
-    return curved_composition(RoutedShape(tuple(sorted(parts.items(), key=repr))))
+    return Composition.of(RoutedPair(tuple(sorted(parts.items(), key=repr))))
 
 
 def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:
@@ -406,22 +405,22 @@ def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:
     none = (1 - chance) ** len(towards)
     if chance > NEARLY_ALL or none < TINIEST:  # h(a) is at most the mean of the h_j(a)
         return upper_envelope(towards)
-    return curved_composition(SampledGroupShape(tuple(towards), chance))
+    return Composition.of(SampledGroupPair(tuple(towards), chance))
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class FixedSizeShape:
+class FixedSizePair(CurvedPair):
     """The largest profile of some compositions, on a sample; both directions are the same."""
 
     parts: tuple[Composition, ...]
     rate: Fraction
 
-    def reverse(self) -> FixedSizeShape:
+    def reverse(self) -> FixedSizePair:
         return self
 
     def half_profile(self) -> HalfProfile:
-        return tabulated_shape(self._bounds, self.ends(), self.parts)
+        return tabulated(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
         """Read the inner profiles at 1 + (a - 1)/q; its rounding moves the point a little."""
@@ -435,7 +434,7 @@ class FixedSizeShape:
         )
         return q * low * (1 - 8 * UNIT), np.minimum(q * high * (1 + 8 * UNIT), 1.0)
 
-    def profile(self, eps: float) -> Bracket:
+    def whole(self, eps: float) -> Bracket:
         low, high = self._bounds(np.array([eps]))
         return Bracket(float(low[0]), float(high[0]))
 
@@ -452,7 +451,7 @@ class FixedSizeShape:
             removed_loss(self.rate, largest, up=True),
         )
 
-    def cumulant(self, t: float) -> float:
+    def moment(self, t: float) -> float:
         value = between_orders(lambda whole: _whole_moment(self, whole), t)
         if self.ends().infinite.high:
             return value + math.log(2)
@@ -466,7 +465,7 @@ class FixedSizeShape:
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _whole_moment(shape: FixedSizeShape, t: int) -> float:
+def _whole_moment(shape: FixedSizePair, t: int) -> float:
     return whole_moment(
         shape.rate, lambda s: summed_moments([(part, 1) for part in shape.parts], s), t
     )
@@ -474,7 +473,7 @@ def _whole_moment(shape: FixedSizeShape, t: int) -> float:
 
 @final
 @dataclass(frozen=True, slots=True)
-class ReplacedShape(TableShape):
+class ReplacedPair(CurvedPair):
     """(M, N) from (P, R), (R, P') and (P, P')."""
 
     removed: Composition
@@ -482,8 +481,8 @@ class ReplacedShape(TableShape):
     replaced: Composition
     rate: Fraction
 
-    def reverse(self) -> ReplacedShape:
-        return ReplacedShape(
+    def reverse(self) -> ReplacedPair:
+        return ReplacedPair(
             self.inserted.reverse(), self.removed.reverse(), self.replaced.reverse(), self.rate
         )
 
@@ -524,7 +523,7 @@ class ReplacedShape(TableShape):
             largest = min(largest, most if ahead < 600 else math.inf)
         return LossEnds(Bracket(0.0, 0.0), 0.0, largest)
 
-    def cumulant(self, t: float) -> float:
+    def moment(self, t: float) -> float:
         """Use joint convexity of the moment; or R alone, which N shows with probability 1 - q."""
         q = float_up(self.rate)
         best = math.inf
@@ -567,7 +566,7 @@ def poisson_replaced(
     chance = checked_rate(rate)
     if chance > NEARLY_ALL:  # a common part of two distributions hides, in both directions
         return replaced
-    return curved_composition(ReplacedShape(removed, inserted, replaced, chance))
+    return Composition.of(ReplacedPair(removed, inserted, replaced, chance))
 
 
 def _shared(one: UpperPolygon, two: UpperPolygon, q: float) -> tuple[Floats, Floats]:

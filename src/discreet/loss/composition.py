@@ -31,21 +31,18 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up
+from discreet.loss.dots import Floats
 from discreet.loss.finite import Enumeration, beside_curve, enumeration
-from discreet.loss.gaussian import (
-    DiscreteGaussianPair,
-    GaussianPair,
-    SmoothedGaussianPair,
-    gaussian_delta,
-)
+from discreet.loss.gaussian import GaussianPair, SmoothedGaussianPair, gaussian_delta
 from discreet.loss.moments import MomentBound, RenyiCurve, largest_epsilon_above, smallest_epsilon
-from discreet.loss.pair import LARGEST_LOSS, Counted, Floats, Pair, ProfileCurve, transforms
+from discreet.loss.pair import Counted, Pair, transforms
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rounding import PRODUCT_MARGIN, SUM_MARGIN, TINIEST, UNIT, Bracket
 
@@ -58,7 +55,6 @@ End = Callable[[float], float]
 
 _GOOD: Final = 1e-7  # a bracket this narrow needs no second engine
 _CLOSE: Final = 1e-12  # of an epsilon, where a closed form or a list answers
-_UNKNOWN: Final = object()
 _GOOD_IN_TABLES: Final = 1e-6
 _FAINT: Final = 1e-25  # not worth a second engine
 _RARE: Final = 1e-9
@@ -67,20 +63,10 @@ _FEW: Final = 16  # pairs whose infinite losses are counted exactly
 
 @final
 class Product:
-    """The profile of one product of pairs, and of what a curve allows with it; state is a cache."""
+    """The profile of one product of pairs, and of what a curve allows with it.
 
-    __slots__ = (
-        "_closed",
-        "_contour",
-        "_few",
-        "_kept",
-        "_lost",
-        "_pairs",
-        "_renyi",
-        "_search",
-        "infinite",
-        "largest",
-    )
+    What it keeps is worked out from its pairs and its curve alone.
+    """
 
     def __init__(self, pairs: Counted, renyi: RenyiCurve | None) -> None:
         self._pairs, leaks = split_product(pairs)
@@ -94,24 +80,13 @@ class Product:
             else Bracket(1.0, 1.0)
         )
         self.largest = math.inf if renyi is not None else _largest(self._pairs)
-        self._closed: ProfileCurve | object | None = _UNKNOWN
-        self._contour: Contour | object | None = _UNKNOWN
-        self._few: Enumeration | object | None = _UNKNOWN
-        self._search: LatticeSearch | None = None
-
-    @property
-    def one_sided(self) -> bool:
-        """Whether the lower end says nothing about the upper: Gaussian noise, or few losses."""
-        gaussian = all(
-            isinstance(pair, GaussianPair | DiscreteGaussianPair) for pair, _ in self._pairs
-        )
-        closed = self._renyi is None and self._curve() is not None
-        return gaussian or (not closed and self._listed() is not None)
+        alone = renyi is None and len(self._pairs) == 1 and self._pairs[0][1] == 1
+        self._closed = self._pairs[0][0].closed_form() if alone else None
 
     @property
     def is_simple(self) -> bool:
         """Whether no engine is needed: nothing is lost, or a closed form or a list is known."""
-        return self.largest <= 0 or self._curve() is not None or self._listed() is not None
+        return self.largest <= 0 or self._closed is not None or self._few is not None
 
     def largest_below(self) -> float:
         """Bound the largest finite loss from below; it is below 0 only beside infinite losses."""
@@ -127,13 +102,11 @@ class Product:
 
     def order_at(self, eps: float) -> float:
         """Return the order whose moment tells most about the profile at eps."""
-        contour = self._line() if self._renyi is None else None
-        return self._moments().order_at(eps) if contour is None else contour.order_at(eps)
+        return (self._line or self._moments()).order_at(eps)
 
     def order_for(self, delta: float) -> float:
         """Return the order whose moment tells most about the epsilon at delta > 0."""
-        contour = self._line() if self._renyi is None else None
-        return self._moments().order_for(delta) if contour is None else contour.order_for(delta)
+        return (self._line or self._moments()).order_for(delta)
 
     def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
         """Enclose the profile at eps >= 0; without ``low``, from above."""
@@ -143,14 +116,13 @@ class Product:
 
     def deltas(self, eps: Floats, scale: float) -> Iterator[Bracket]:
         """Enclose the profile at many points, by few sums and lattices of one scale."""
-        contour = self._line()
         inside = eps[eps < self.largest]
         known = itertools.repeat(Bracket(0.0, 1.0))
-        on_contour = iter(known if contour is None else contour.deltas(inside))
+        on_contour = iter(known if self._line is None else self._line.deltas(inside))
         for each in eps.tolist():
             finite = next(on_contour) if each < self.largest else Bracket(0.0, 0.0)
             if finite.width > _GOOD_IN_TABLES * finite.high and finite.high > _FAINT:
-                other = self._lattice().delta(each, scale)
+                other = self._lattice.delta(each, scale)
                 finite = finite if other is None else finite.meet(other)
             yield self._with_infinite(finite)
 
@@ -164,21 +136,23 @@ class Product:
     ) -> Bracket:
         """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1.
 
-        Without ``low``, from above; without ``finer``, on one lattice.
+        Without ``low``, from above; without ``finer``, on one lattice; without ``lattice``, on none
+        (beside a curve it takes long).
         """
         ends = Fraction(self.infinite.high), Fraction(self.infinite.low)
         most_lost, least_lost = ends if self._lost is None else (self._lost, self._lost)
         least, most = float_down(delta - most_lost), float_up(delta - least_lost)
         if most < 0:
             return Bracket(math.inf, math.inf)
+        how = {"lattice": lattice, "finer": finer}
         if 0 < least == most and self._kept.low == 1.0:
-            return self._finite_epsilon(least, low=low, lattice=lattice, finer=finer)
+            return self._finite_epsilon(least, low=low, **how)
         bottom = self._least_epsilon(most) if low else 0.0
         if least <= 0:
             known = least == 0 and most_lost == least_lost
             return Bracket(bottom, self.largest if known else math.inf)
         share = least if self._kept.high == 1.0 else least / self._kept.high * (1 - 4 * UNIT)
-        top = self._finite_epsilon(share, low=low, lattice=lattice, finer=finer).high
+        top = self._finite_epsilon(share, low=low, **how).high
         return Bracket(bottom, max(bottom, top))
 
     def _least_epsilon(self, delta: float) -> float:
@@ -192,49 +166,50 @@ class Product:
         share = delta / self._kept.low * (1 + 4 * UNIT) if self._kept.low else math.inf
         return self._finite_epsilon(share).low
 
+    def _finite_delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
+        """Enclose the finite part at eps >= 0."""
+        if eps >= self.largest or math.isinf(eps):
+            return Bracket(0.0, 0.0)
+        if self._closed is not None:
+            return self._closed(eps)
+        curved = self._renyi is not None
+        low = low and not curved
+        if self._few is not None:
+            known = self._few.delta(eps, low=low)
+            if curved or self._few.complete(known.high):
+                return known
+        line = self._line
+        best = Bracket(0.0, self._moments().delta(eps)) if line is None else line.delta(eps)
+        if best.width > _GOOD * best.high and lattice and (self._pairs or not curved):
+            other = self._lattice.delta(eps, 2 * max(eps, 1.0), low=low)
+            best = best if other is None else best.meet(other)
+        return Bracket(best.low, max(best.high, TINIEST))  # what underflows is above zero
+
     def _finite_epsilon(
         self, delta: float, *, low: bool = True, lattice: bool = True, finer: bool = True
     ) -> Bracket:
-        """Enclose the epsilon at which the finite part is delta > 0; without ``low``, from above.
-
-        Beside a curve the lattice takes long; without ``lattice`` moments have to do.  Without
-        ``finer`` one lattice has to do.
-        """
+        """Enclose the epsilon at which the finite part is delta > 0."""
         curved = self._renyi is not None
+        low = low and not curved
         if delta >= 1.0 or not (curved or (self._pairs and self.largest)):
             return Bracket(0.0, 0.0)
-        curve = None if curved else self._curve()
-        if curve is not None:
-            return self._invert(lambda eps: curve(eps).high, lambda eps: curve(eps).low, delta)
-        few = self._listed()
+        closed, few, line = self._closed, self._few if self._closed is None else None, None
+        if closed is not None:
+            return self._invert(lambda eps: closed(eps).high, lambda eps: closed(eps).low, delta)
         if few is not None and few.complete(delta):
-            lower = few.lower if low and not curved else None
-            known = self._invert(few.upper, lower, delta)
+            known = self._invert(few.upper, few.lower if low else None, delta)
             if math.isfinite(known.high):
                 return known
-        if curved:
-            return self._curved_epsilon(delta, lattice=lattice)
-        return self._epsilon(delta, low=low, finer=finer)
-
-    def _curved_epsilon(self, delta: float, *, lattice: bool) -> Bracket:
-        """Bound the same beside a curve, through moments and the lattice."""
-        ceiling = self._moments().epsilon(delta)
-        if not (lattice and self._pairs):
-            return Bracket(0.0, ceiling)
-        on_lattice = self._lattice().epsilon(delta, ceiling, 2 * min(ceiling, 60.0), low=False)
-        return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
-
-    def _epsilon(self, delta: float, *, low: bool, finer: bool) -> Bracket:
-        contour = self._line()
-        ceiling = self._moments().epsilon(delta) if contour is None else contour.ceiling(delta)
+        line = self._line
+        ceiling = self._moments().epsilon(delta) if line is None else line.ceiling(delta)
         best = Bracket(0.0, min(ceiling, self.largest))
-        if contour is not None:
-            best = contour.epsilon(delta, best.high)
-        if best.width > _GOOD * max(1.0, best.high):
-            on_lattice = self._lattice().epsilon(
-                delta, best.high, 2 * best.high, low=low, finer=finer
-            )
-            best = best if on_lattice is None else best.meet(on_lattice)
+        if line is not None:
+            best = line.epsilon(delta, best.high)
+        wide = best.width > _GOOD * max(1.0, best.high)
+        if wide and lattice and (self._pairs or not curved):
+            scale = 2 * (min(best.high, _FAR) if curved else best.high)
+            other = self._lattice.epsilon(delta, best.high, scale, low=low, finer=finer)
+            best = best if other is None else best.meet(other)
         return best
 
     def _invert(self, upper: End, lower: End | None, delta: float) -> Bracket:
@@ -255,40 +230,10 @@ class Product:
             return Bracket(0.0, top)
         return Bracket(largest_epsilon_above(lower, delta, high=top, tolerance=tolerance), top)
 
-    def _finite_delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
-        """Enclose the finite part at eps >= 0; without ``low``, from above."""
-        if eps >= self.largest or math.isinf(eps):
-            return Bracket(0.0, 0.0)
-        curved = self._renyi is not None
-        curve = None if curved else self._curve()
-        if curve is not None:
-            return curve(eps)
-        few = self._listed()
-        if few is not None:
-            known = few.delta(eps, low=low and not curved)
-            if curved or few.complete(known.high):
-                return known
-        return self._curved_delta(eps, lattice=lattice) if curved else self._delta(eps, low=low)
-
-    def _curved_delta(self, eps: float, *, lattice: bool) -> Bracket:
-        ceiling = self._moments().delta(eps)
-        if not (lattice and self._pairs):
-            return Bracket(0.0, ceiling)
-        on_lattice = self._lattice().delta(eps, 2 * max(eps, 1.0), low=False)
-        return Bracket(0.0, ceiling if on_lattice is None else min(ceiling, on_lattice.high))
-
-    def _delta(self, eps: float, *, low: bool) -> Bracket:
-        contour = self._line()
-        best = Bracket(0.0, self._moments().delta(eps)) if contour is None else contour.delta(eps)
-        if best.width > _GOOD * best.high:
-            on_lattice = self._lattice().delta(eps, 2 * max(eps, 1.0), low=low)
-            best = best if on_lattice is None else best.meet(on_lattice)
-        return best
-
     def _moments(self) -> MomentBound:
         """The bound through cumulants, which always applies."""
         limit = None if self._renyi is None else self._renyi.limit
-        return MomentBound(self._cumulant, math.inf if limit is None else float(limit - 1))
+        return MomentBound(self._cumulant, math.inf if limit is None else float_down(limit - 1))
 
     def _cumulant(self, t: float) -> float:
         total = math.fsum(n * pair.cumulant(t) for pair, n in self._pairs)
@@ -296,49 +241,37 @@ class Product:
             total += self._renyi.log_moment(t)
         return total + abs(total) * SUM_MARGIN
 
-    def _curve(self) -> ProfileCurve | None:
-        if self._closed is _UNKNOWN:
-            single = len(self._pairs) == 1
-            self._closed = self._pairs[0][0].closed_form(self._pairs[0][1]) if single else None
-        return self._closed  # type: ignore[return-value]
+    @cached_property
+    def _few(self) -> Enumeration | None:
+        if self._renyi is None or not self._pairs:
+            return enumeration(self._pairs)
+        from discreet.loss.polygon import RenyiPart
 
-    def _listed(self) -> Enumeration | None:
-        if self._few is _UNKNOWN:
-            if self._renyi is None or not self._pairs:
-                self._few = enumeration(self._pairs)
-            else:
-                from discreet.loss.polygon import RenyiPart
+        return beside_curve(self._pairs, RenyiPart(self._renyi).finite_parts)
 
-                self._few = beside_curve(self._pairs, RenyiPart(self._renyi).finite_parts)
-        return self._few  # type: ignore[return-value]
-
+    @cached_property
     def _line(self) -> Contour | None:
         """The contour engine, where every family has a transform."""
-        if self._contour is _UNKNOWN:
-            from discreet.loss.contour import Contour
+        from discreet.loss.contour import Contour
 
-            parts = transforms(self._pairs)
-            self._contour = None if parts is None else Contour(parts)
-        return self._contour  # type: ignore[return-value]
+        parts = transforms(self._pairs) if self._renyi is None else None
+        return None if parts is None else Contour(parts)
 
+    @cached_property
     def _lattice(self) -> LatticeSearch:
         """The lattice engine, Gaussians beside the lattice."""
-        if self._search is None:
-            from discreet.loss.lattice import LatticeSearch, OnLattice
-            from discreet.loss.polygon import RenyiPart
+        from discreet.loss.lattice import LatticeSearch, OnLattice
+        from discreet.loss.polygon import RenyiPart
 
-            square = sum(
-                (p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)), Fraction(0)
-            )
-            rest: list[tuple[OnLattice, int]] = [
-                (p, n) for p, n in self._pairs if not isinstance(p, GaussianPair)
-            ]
-            if self._renyi is not None:
-                rest.append((RenyiPart(self._renyi), 1))
-            known = infinite_mass(self._pairs).low
-            near = float(square) or float_up(square)  # not zero where there is a Gaussian
-            self._search = LatticeSearch(rest, near, known)
-        return self._search
+        gaussian = [p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)]
+        square = sum(gaussian, Fraction(0))
+        rest: list[tuple[OnLattice, int]] = [
+            (p, n) for p, n in self._pairs if not isinstance(p, GaussianPair)
+        ]
+        if self._renyi is not None:
+            rest.append((RenyiPart(self._renyi), 1))
+        near = float(square) or float_up(square)  # not zero where there is a Gaussian
+        return LatticeSearch(rest, near, infinite_mass(self._pairs).low)
 
 
 def split_product(pairs: Iterable[tuple[Pair, int]]) -> tuple[Counted, Counted]:
@@ -401,11 +334,10 @@ def _exactly_lost(pairs: Counted) -> Fraction | None:
     return 1 - kept
 
 
+_FAR: Final = 60.0  # the scale of a lattice beside a curve, at most
 _LEAK_SHARE: Final = 14  # bits of a delta: less of it moves delta as little as rounding rho does
 _WORTH: Final = 0.5  # of ln delta: a smaller gain of curves is lost again by converting them
 _MANY: Final = 16  # pairs that take seconds on a lattice
-
-
 _MOST_COUNTED: Final = 10**50
 _EVERYTHING: Final = ResponsePair(Fraction(0), Fraction(1))
 """The pair that dominates all others: every loss is infinite."""
@@ -416,44 +348,43 @@ _EVERYTHING: Final = ResponsePair(Fraction(0), Fraction(1))
 class Composition:
     """The product of pairs with counts, and the sum of Rényi curves.
 
-    >>> once = Composition(((GaussianPair(Fraction(1)), 1),))
+    >>> once = Composition.of(GaussianPair(Fraction(1)))
     >>> once.power(4).pairs
     ((GaussianPair(mu_squared=Fraction(4, 1)), 1),)
     >>> round(once.delta(1.0).high, 10)
     0.1269367375
     """
 
-    pairs: tuple[tuple[Pair, int], ...] = ()
+    pairs: Counted = ()
     renyi: RenyiCurve | None = None
-    _merged: _Merged = field(init=False, repr=False)
-    _products: dict[frozenset[Pair] | None, Product] = field(init=False, repr=False)
+    _known: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Merge equal pairs, all Gaussians into one, and all smoothed ones into one."""
-        self._fill(_Merged.of(self.pairs), self.renyi)
+        object.__setattr__(self, "pairs", _merged(self.pairs))
+        if self.renyi == RenyiCurve():
+            object.__setattr__(self, "renyi", None)
 
-    def _fill(self, merged: _Merged, renyi: RenyiCurve | None) -> None:
-        pairs = merged.pairs()
-        products: dict[frozenset[Pair] | None, Product] = {}
-        fields = pairs, renyi, merged, products
-        for name, value in zip(self.__slots__, fields, strict=True):
-            object.__setattr__(self, name, value)
+    @classmethod
+    def of(cls, pair: Pair, count: int = 1) -> Self:
+        """Run one pair, once or several times."""
+        return cls(((pair, count),))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Composition):
             return NotImplemented
         return self.renyi == other.renyi and dict(self.pairs) == dict(other.pairs)
 
-    def __hash__(self) -> int:
-        return hash((frozenset(self.pairs), self.renyi))
+    def __hash__(self) -> int:  # kept: pairs are made of compositions
+        if "hash" not in self._known:
+            self._known["hash"] = hash((frozenset(self.pairs), self.renyi))
+        return int(self._known["hash"])
 
     def compose(self, other: Composition) -> Composition:
         """Run both."""
         curves = [curve for curve in (self.renyi, other.renyi) if curve is not None]
         renyi = curves[0] + curves[1] if len(curves) == 2 else curves[0] if curves else None
-        both = object.__new__(Composition)
-        both._fill(self._merged.with_(other._merged), renyi)
-        return both
+        return Composition((*self.pairs, *other.pairs), renyi)
 
     def power(self, count: int) -> Composition:
         """Run it count times."""
@@ -463,14 +394,6 @@ class Composition:
     def reverse(self) -> Composition:
         """Swap the two neighbors; a Rényi curve is a bound in both directions."""
         return Composition(tuple((pair.reverse(), n) for pair, n in self.pairs), self.renyi)
-
-    def group(self, k: int) -> Composition | None:
-        """Move every pair k times as far apart; None where a family does not know how."""
-        moved = tuple((pair.group(k), n) for pair, n in self.pairs)
-        known = tuple((pair, n) for pair, n in moved if pair is not None)
-        if len(known) < len(moved) or (self.renyi is not None and k != 1):
-            return None
-        return Composition(known, self.renyi)
 
     def log_moment(self, t: float) -> float:
         """Bound ln E_P[e**(tL)] from above; the Rényi divergence of order 1 + t is this over t."""
@@ -490,42 +413,44 @@ class Composition:
 
         The product of the two, one with pairs only and one a leak, dominates the composition.
         """
-        smooth = self._merged.smooth
-        if smooth is None:
-            return self, Fraction(0)
-        square = self._merged.square + smooth.mu_squared
-        rest = object.__new__(Composition)
-        rest._fill(_Merged(self._merged.counts, square, None), self.renyi)
-        return rest, smooth.leak
+        leak = Fraction(0)
+        pairs: list[tuple[Pair, int]] = []
+        for pair, count in self.pairs:
+            if isinstance(pair, SmoothedGaussianPair):
+                leak = pair.leak
+                pairs.append((GaussianPair(pair.mu_squared), 1))
+            else:
+                pairs.append((pair, count))
+        return Composition(tuple(pairs), self.renyi) if leak else self, leak
 
     def _product(self, chosen: frozenset[Pair] = frozenset()) -> Product:
         """The product of all pairs, in which curves take the place of the chosen ones."""
-        if chosen not in self._products:
+        if chosen not in self._known:
             total = self.renyi
             for pair, count in self.pairs:
                 if pair in chosen:
                     curve = pair.curve().times(count)
                     total = curve if total is None else total + curve
             rest = tuple((pair, count) for pair, count in self.pairs if pair not in chosen)
-            self._products[chosen] = Product(rest, total)
-        return self._products[chosen]
+            self._known[chosen] = Product(rest, total)
+        return self._known[chosen]  # type: ignore[no-any-return]
 
     def _attained(self) -> Product:
         """A product that satisfies both bounds of every pair."""
-        if None not in self._products:
+        if "attained" not in self._known:
             least = tuple(
                 (pair.attained() if pair.two_bounds else pair, count) for pair, count in self.pairs
             )
             square = _attained_rho(self.renyi) * 2 if self.renyi is not None else Fraction(0)
             gaussian = ((GaussianPair(square), 1),) if square else ()
-            self._products[None] = Product((*least, *gaussian), None)
-        return self._products[None]
+            self._known["attained"] = Product((*least, *gaussian), None)
+        return self._known["attained"]  # type: ignore[no-any-return]
 
     def _two_bounds(self) -> frozenset[Pair]:
         """The pairs that know a curve; one run with a closed form has no use for it."""
         doubled = frozenset(pair for pair, _ in self.pairs if pair.two_bounds)
         alone = self.renyi is None and sum(count for _, count in self.pairs) == 1
-        exact = alone and all(pair.closed_form(1) is not None for pair in doubled)
+        exact = alone and all(pair.closed_form() is not None for pair in doubled)
         return frozenset() if exact else doubled
 
     def _beside(
@@ -539,10 +464,11 @@ class Composition:
             yield self._product(doubled), False
         if len(self.pairs) > 1 and doubled:
             t = order()
-            gains = [(pair, count * pair.gain(t)) for pair, count in self.pairs if pair in doubled]
-            chosen = frozenset(pair for pair, gain in gains if gain > 0)
+            known = [(pair, count) for pair, count in self.pairs if pair in doubled]
+            gains = {p: n * (p.cumulant(t) - p.curve().log_moment(t)) for p, n in known}
+            chosen = frozenset(pair for pair, gain in gains.items() if gain > 0)
             if 0 < len(chosen) < len(self.pairs):
-                total = sum(gain for _, gain in gains if gain > 0)
+                total = sum(gains[pair] for pair in chosen)
                 yield self._product(chosen), total > _WORTH and len(self.pairs) <= _MANY
 
     def _rough(self, eps: float, enough: float) -> float:
@@ -592,7 +518,7 @@ class Composition:
     def deltas(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound the profile at many eps >= 0 from both sides.
 
-        >>> one = Composition(((GaussianPair(Fraction(1)), 1),))
+        >>> one = Composition.of(GaussianPair(Fraction(1)))
         >>> low, high = one.deltas(np.array([0.0, 1.0]))
         >>> bool((low <= high).all()), round(float(high[1]), 9)
         (True, 0.126936738)
@@ -655,12 +581,11 @@ class Composition:
     def epsilon_above(self, delta: float | Fraction, *, finer: bool = True) -> float:
         """Bound the smallest epsilon >= 0 from above, for less work than both ends.
 
-        With Gaussian noise, and where losses are few, the lower end says nothing about the upper.
         Without ``finer`` it may lie about a thousandth higher, and takes a tenth of the time.
         """
         chance, whole = _probability(delta), self._product()
-        if chance >= 1 or (finer and not whole.one_sided):
-            return self.epsilon(chance).high
+        if chance >= 1:
+            return 0.0
         high = whole.epsilon(chance, low=False, finer=finer).high
         return self._lowered(chance, high, self._two_bounds()) if chance else high
 
@@ -689,77 +614,41 @@ def _attained_rho(curve: RenyiCurve) -> Fraction:
 
 def _log_moments(pair: Pair, count: int, orders: Sequence[float]) -> list[float]:
     """Bound the moments of one release, so many times, by its pair or by its curve."""
-    if not pair.two_bounds:
-        bounds = list(map(pair.log_moment, orders))
-    elif pair.infinity().high:  # the pair bounds no moment
-        bounds = list(map(pair.curve().log_moment, orders))
-    else:
-        bounds = list(map(min, map(pair.log_moment, orders), map(pair.curve().log_moment, orders)))
-    return [count * bound for bound in bounds]
+    bounds = [list(map(pair.log_moment, orders))]
+    if pair.two_bounds:
+        bounds.append(list(map(pair.curve().log_moment, orders)))
+    return [count * min(each) for each in zip(*bounds, strict=True)]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Merged:
-    """Pairs with counts, beside the two families that are closed under products."""
+def _merged(pairs: Counted) -> Counted:
+    """Count equal pairs, and multiply those of the two families that are closed under products.
 
-    counts: dict[Pair, int]
-    square: Fraction
-    smooth: SmoothedGaussianPair | None
-
-    @classmethod
-    def of(cls, pairs: Iterable[tuple[Pair, int]]) -> _Merged:
-        counts: dict[Pair, int] = {}
-        squares: list[Fraction] = []
-        smooth: list[tuple[SmoothedGaussianPair, int]] = []
-        for pair, count in pairs:
-            if count < 0:
-                raise OutOfRange(
-                    "a pair is counted fewer than zero times; give counts of at least zero."
-                )
-            if count and pair.boundless():
-                counts[_EVERYTHING] = 1
-            elif isinstance(pair, GaussianPair):
-                squares.append(pair.mu_squared * count)
-            elif count and isinstance(pair, SmoothedGaussianPair):
-                smooth.append((pair, count))
-            elif count:
-                counts[pair] = counts.get(pair, 0) + count
-        return cls.within_reach(
-            counts, exact_sum(squares), SmoothedGaussianPair.product(smooth) if smooth else None
-        )
-
-    def with_(self, other: _Merged) -> _Merged:
-        counts = self.counts.copy()  # the pairs keep their hashes
-        for pair, count in other.counts.items():
-            counts[pair] = counts.get(pair, 0) + count
-        both = self.square + other.square, _both(self.smooth, other.smooth)
-        return _Merged.within_reach(counts, *both)
-
-    @classmethod
-    def within_reach(
-        cls, counts: dict[Pair, int], square: Fraction, smooth: SmoothedGaussianPair | None
-    ) -> _Merged:
-        """Let a sum that grew boundless count as one that tells everything; refuse huge counts."""
-        if max(counts.values(), default=0) > _MOST_COUNTED:
+    A sum that grew boundless tells everything; huge counts are refused.
+    """
+    counts: dict[Pair, int] = {}
+    squares: list[Fraction] = []
+    smooth: list[tuple[SmoothedGaussianPair, int]] = []
+    for pair, count in pairs:
+        if count < 0:
             raise OutOfRange(
-                f"a release is counted more than {_MOST_COUNTED:.0e} times; count fewer releases."
+                "a pair is counted fewer than zero times; give counts of at least zero."
             )
-        far, smooth_far = square > LARGEST_LOSS, smooth is not None and smooth.boundless()
-        if not (far or smooth_far):
-            return cls(counts, square, smooth)
-        counts = {**counts, _EVERYTHING: 1}
-        return cls(counts, Fraction(0) if far else square, None if smooth_far else smooth)
-
-    def pairs(self) -> tuple[tuple[Pair, int], ...]:
-        smooth = () if self.smooth is None else ((self.smooth, 1),)
-        gaussian = ((GaussianPair(self.square), 1),) if self.square else ()
-        return (*self.counts.items(), *smooth, *gaussian)
-
-
-def _both(
-    one: SmoothedGaussianPair | None, two: SmoothedGaussianPair | None
-) -> SmoothedGaussianPair | None:
-    if one is None or two is None:
-        return one or two
-    return SmoothedGaussianPair.product([(one, 1), (two, 1)])
+        if count and pair.boundless():
+            counts[_EVERYTHING] = 1
+        elif isinstance(pair, GaussianPair):
+            squares.append(pair.mu_squared * count)
+        elif count and isinstance(pair, SmoothedGaussianPair):
+            smooth.append((pair, count))
+        elif count:
+            counts[pair] = counts.get(pair, 0) + count
+    if max(counts.values(), default=0) > _MOST_COUNTED:
+        raise OutOfRange(
+            f"a release is counted more than {_MOST_COUNTED:.0e} times; count fewer releases."
+        )
+    wide: list[Pair] = [SmoothedGaussianPair.product(smooth)] if smooth else []
+    if square := exact_sum(squares):
+        wide.append(GaussianPair(square))
+    if any(pair.boundless() for pair in wide):
+        counts[_EVERYTHING] = 1
+        wide = [pair for pair in wide if not pair.boundless()]
+    return (*counts.items(), *((pair, 1) for pair in wide))

@@ -38,8 +38,9 @@ from typing import Final, final
 
 import numpy as np
 
+from discreet.loss.dots import Floats
 from discreet.loss.moments import largest_epsilon_above, smallest_epsilon
-from discreet.loss.pair import Complexes, Floats, Transform
+from discreet.loss.pair import Complexes, Transform
 from discreet.loss.rounding import (
     CUT_MARGIN,
     ORDERS_MARGIN,

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from discreet.exact import exact_sum
 from discreet.loss.elementary import log
+from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
 from discreet.loss.moments import RenyiCurve
 from discreet.loss.pair import Pair
@@ -84,9 +85,9 @@ def _may_be_infinite(pair: Pair) -> bool:
 
 def _largest_of(pair: Pair) -> Fraction | None:
     """Bound the largest loss of a pair: closely where all ratios are known, else by a float."""
-    ratios = pair.ratios()
-    if ratios:
-        return log(max(ratios)).high
+    if isinstance(pair, FinitePair):
+        ratios = [p / q for p, q in zip(pair.p, pair.q, strict=True) if p and q]
+        return log(max(ratios)).high if ratios else Fraction(0)
     largest = pair.largest()
     return None if math.isinf(largest) else Fraction(largest)
 

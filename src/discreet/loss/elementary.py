@@ -52,21 +52,6 @@ def tanh_half(x: Fraction) -> Interval:
     return Interval((1 - decay.high) / (1 + decay.high), (1 - decay.low) / (1 + decay.low))
 
 
-def log1p_scaled(rate: Fraction, x: Fraction) -> Interval:
-    """Enclose log(1 + rate (e**x - 1)) for x >= 0 and a rate in [0, 1].
-
-    It equals x + log(e**-x + rate (1 - e**-x)), which does not overflow.
-    """
-    decay = exp(-x)
-    low = log(rate + (1 - rate) * decay.low).low if rate or decay.low else -x
-    return Interval(max(x + low, Fraction(0)), x + log(rate + (1 - rate) * decay.high).high)
-
-
-def reciprocal(x: Interval) -> Interval:
-    """Enclose 1 / x for an enclosure above zero."""
-    return Interval(1 / x.high, 1 / x.low)
-
-
 def _scaled(ends: tuple[int, int], bits: int) -> Interval:
     low, high = ends
     return Interval(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
@@ -132,7 +117,7 @@ def gaussian_profile(mu_squared: Fraction, epsilon: Fraction) -> Interval:
 def _profile(mu: Fraction, epsilon: Fraction) -> Interval:
     above = normal_cdf(mu / 2 - epsilon / mu)
     below = normal_cdf(-mu / 2 - epsilon / mu)
-    growth = reciprocal(exp(-epsilon)) if epsilon < 100 else exp(epsilon)
+    growth = exp(epsilon)
     low, high = above.low - growth.high * below.high, above.high - growth.low * below.low
     return Interval(min(low, high), high)
 

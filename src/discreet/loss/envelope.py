@@ -58,20 +58,19 @@ from numpy.typing import NDArray
 from discreet.errors import OutOfRange, WrongKind
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import (
+    CurvedPair,
     LossEnds,
-    ProfileTable,
-    TableShape,
-    curved_composition,
     grain_of,
     table_of_composition,
-    tabulated_shape,
+    tabulated,
 )
 from discreet.loss.dominance import largest_only
+from discreet.loss.dots import Floats
 from discreet.loss.finite import FinitePair
 from discreet.loss.lattice import common_divisor
 from discreet.loss.moments import group_delta, group_renyi
-from discreet.loss.pair import Floats, Pair
-from discreet.loss.polygon import HalfProfile
+from discreet.loss.pair import Pair
+from discreet.loss.polygon import HalfProfile, ProfileTable
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rho import MomentGrowth, cumulant, growth, largest_growth, summed_moments
 from discreet.loss.rounding import MOMENT_MARGIN, NODE_MARGIN, UNIT, Bracket
@@ -144,21 +143,21 @@ def upper_envelope(compositions: Sequence[Composition]) -> Composition:
     known = [pair for pair in finite if pair is not None]
     if len(known) == len(finite):
         return Composition(((finite_envelope(known), 1),))
-    return curved_composition(EnvelopeShape(tuple(sorted(kept, key=repr))))
+    return Composition.of(EnvelopePair(tuple(sorted(kept, key=repr))))
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class EnvelopeShape:
+class EnvelopePair(CurvedPair):
     """The shape of the largest of several profiles."""
 
     parts: tuple[Composition, ...]
 
-    def reverse(self) -> EnvelopeShape:
-        return EnvelopeShape(tuple(sorted((part.reverse() for part in self.parts), key=repr)))
+    def reverse(self) -> EnvelopePair:
+        return EnvelopePair(tuple(sorted((part.reverse() for part in self.parts), key=repr)))
 
     def half_profile(self) -> HalfProfile:
-        return tabulated_shape(self._bounds, self.ends(), self.parts)
+        return tabulated(self._bounds, self.ends(), self.parts)
 
     def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
         profiles = [part.deltas(eps) for part in self.parts]
@@ -166,7 +165,7 @@ class EnvelopeShape:
             [high for _, high in profiles], axis=0
         )
 
-    def profile(self, eps: float) -> Bracket:
+    def whole(self, eps: float) -> Bracket:
         return Bracket.largest(part.delta(eps) for part in self.parts)
 
     def ends(self) -> LossEnds:
@@ -180,7 +179,7 @@ class EnvelopeShape:
             common_divisor(known) if len(known) == len(grains) else None,
         )
 
-    def cumulant(self, t: float) -> float:
+    def moment(self, t: float) -> float:
         return summed_moments([(part, 1) for part in self.parts], t)
 
     def growth(self) -> MomentGrowth | None:
@@ -324,14 +323,14 @@ _EXPONENTS: Final = (1.1, 1.5, 2.0, 3.0, 11.0)
 
 @final
 @dataclass(frozen=True, slots=True)
-class TwoStepShape(TableShape):
+class ChainPair(CurvedPair):
     """(P, Q) from (P, R) and (R, Q)."""
 
     first: Composition
     second: Composition
 
-    def reverse(self) -> TwoStepShape:
-        return TwoStepShape(self.second.reverse(), self.first.reverse())
+    def reverse(self) -> ChainPair:
+        return ChainPair(self.second.reverse(), self.first.reverse())
 
     def half_profile(self) -> HalfProfile:
         return half_profile_through(
@@ -350,7 +349,7 @@ class TwoStepShape(TableShape):
             Bracket(0.0, 1.0 if lost else 0.0), reached - 64 * slack, largest + 64 * slack
         )
 
-    def cumulant(self, t: float) -> float:
+    def moment(self, t: float) -> float:
         if self.first.infinity().high or self.second.infinity().high:
             return math.inf
         limit = self.growth()
@@ -390,7 +389,7 @@ def chained(first: Composition, second: Composition) -> Composition:
             return one
         if one.infinity().low > _ALL_LOST:
             return Composition(((ResponsePair(Fraction(0), Fraction(1)), 1),))
-    return curved_composition(TwoStepShape(first, second))
+    return Composition.of(ChainPair(first, second))
 
 
 def grouped(composition: Composition, size: int) -> Composition:

@@ -2,12 +2,6 @@
 
 Trust: kernel.
 
-Theorem (key ``connect-the-dots``).  Splitting an atom of mass p at x in [kh, (k+1)h] into p - b at
-kh and b at (k+1)h, where b = p (1 - e**(kh - x)) / (1 - e**-h), keeps both probabilities
-P and Q of the cell; the profile is unchanged at every multiple of h and otherwise rises
-(Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).  Moving mass up raises a profile, moving it
-down lowers it.
-
 Theorem (key ``few-losses``; condition on the first loss).  Let a product have two independent
 parts, the first with finite losses x_i of masses p_i.  Its finite profile is
 sum_i p_i D(eps - x_i), where D is the finite profile of the second, at real arguments.
@@ -47,15 +41,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
-from discreet.loss.pair import (
-    LARGEST_PLACE,
-    Counted,
-    CumulantLine,
-    Floats,
-    Pair,
-    PrivacyLossDistribution,
-    ProfileCurve,
-)
+from discreet.loss.dots import Floats, PrivacyLossDistribution
+from discreet.loss.pair import LARGEST_PLACE, Counted, CumulantLine, Pair
 from discreet.loss.rounding import (
     CUT_MARGIN,
     TINIEST,
@@ -525,10 +512,7 @@ class FinitePair(Pair):
         return self if k == 1 else FinitePair(*chained_laws(self.p, self.q, k))
 
     def cumulant(self, t: float) -> float:
-        if not len(self.atoms().mass):
-            return -math.inf
-        value, error = AtomTransform(((self.atoms(), 1),)).real(np.array([t]))
-        return float(value[0] + 2 * error[0])
+        return Pair.cumulant(self, t) if len(self.atoms().mass) else -math.inf
 
     def infinity(self) -> Bracket:
         mass = self.exact_infinity()
@@ -536,9 +520,6 @@ class FinitePair(Pair):
 
     def exact_infinity(self) -> Fraction:
         return sum((p for p, q in zip(self.p, self.q, strict=True) if q == 0), Fraction(0))
-
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        return self._from_atoms if count == 1 else None
 
     def largest(self) -> float:
         largest = float(self.atoms().losses.max(initial=-math.inf))
@@ -548,9 +529,6 @@ class FinitePair(Pair):
         """The largest finite loss."""
         largest = float(self.atoms().losses.max(initial=-math.inf))
         return largest - 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
-
-    def ratios(self) -> dict[Fraction, Fraction]:
-        return _ratios(self)
 
     def grain(self) -> Fraction | None:
         return None
@@ -573,15 +551,6 @@ def _atoms(pair: FinitePair) -> Atoms:
     )
     losses, mass = np.array(both, float).reshape(-1, 2).T
     return Atoms(losses, mass, 8 * UNIT, 16 * UNIT * float(np.abs(losses).max(initial=0.0)))
-
-
-@functools.lru_cache(maxsize=128)
-def _ratios(pair: FinitePair) -> dict[Fraction, Fraction]:
-    masses: dict[Fraction, Fraction] = {}
-    for p, q in zip(pair.p, pair.q, strict=True):
-        if p and q:
-            masses[p / q] = masses.get(p / q, Fraction(0)) + p
-    return masses
 
 
 def _log_ratio(p: Fraction, q: Fraction) -> float:

@@ -48,16 +48,10 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up, whole
+from discreet.loss.dots import Floats
 from discreet.loss.finite import Atoms
 from discreet.loss.moments import RenyiCurve
-from discreet.loss.pair import (
-    LARGEST_LOSS,
-    LARGEST_PLACE,
-    CumulantLine,
-    Floats,
-    Pair,
-    ProfileCurve,
-)
+from discreet.loss.pair import LARGEST_LOSS, LARGEST_PLACE, CumulantLine, Pair, ProfileCurve
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rounding import SPECIAL, TINIEST, UNIT, Bracket, quotient_up
 
@@ -187,9 +181,8 @@ class GaussianPair(Pair):
         """Half the square of mu is the mean loss."""
         return self.mu_squared > LARGEST_LOSS
 
-    def closed_form(self, count: int) -> ProfileCurve:
-        square = self.mu_squared * count
-        return lambda eps: gaussian_delta(square, eps)
+    def closed_form(self) -> ProfileCurve:
+        return lambda eps: gaussian_delta(self.mu_squared, eps)
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         value, error = gaussian_deltas(float(self.mu_squared), eps)
@@ -374,9 +367,6 @@ class SmoothedGaussianPair(Pair):
 
     def curve(self) -> RenyiCurve:
         return RenyiCurve(rho=self.rho)
-
-    def gain(self, t: float) -> float:
-        return float(self.mu_squared / 2 - self.rho) * t * (t + 1)
 
     def attained(self) -> GaussianPair:
         """A Gaussian of the same rho, which satisfies both bounds."""

@@ -18,17 +18,11 @@ from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i
     h((k - g) s) = h(k s) + (1 - e**-(g s)) w      where no mass lies between,
 so that only numbers above zero are added and every step rounds by a few units.
 
-Theorem (key ``connect-the-dots``).  Straight lines between upper values of a profile, over e**eps,
-are the profile of a distribution on a lattice that bounds it from above, also in every composition.
+What is written connects the dots (key ``connect-the-dots``).
 
-Losses from the events of dp_accounting.
-
-What is imported is the claim of whoever wrote the event.
-
-Definition.  An event of dp_accounting (0.6) says which mechanism ran.  It becomes the loss of that
-mechanism where one record is added or removed, which is what dp_accounting takes as well, unless it
-is told otherwise.  A float stands for its decimal text.  Events are known by the names of their
-classes, so that nothing has to be imported for them.
+An event of dp_accounting (0.6) says which mechanism ran.  It becomes the loss of that mechanism
+where one record is added or removed.  A float stands for its decimal text.  Events are known by the
+names of their classes, so that nothing has to be imported for them.
 """
 
 from __future__ import annotations
@@ -36,7 +30,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -46,10 +40,11 @@ import numpy as np
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.loss.composition import Composition
-from discreet.loss.curved_pair import LossEnds, TableShape, curved_composition
+from discreet.loss.curved_pair import CurvedPair, LossEnds
+from discreet.loss.dots import above_knots, knots
 from discreet.loss.notions import GaussianDP, Laplace, Pure, ZeroConcentrated
 from discreet.loss.parameters import checked_count
-from discreet.loss.polygon import HalfProfile, above_knots, knots
+from discreet.loss.polygon import HalfProfile
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.profile import Profile
 from discreet.loss.pure_pairs import DiscreteLaplacePair
@@ -62,21 +57,19 @@ _MOST: Final = 10**12
 _ROUNDED: Final = 1e-4  # how far cancellation may take masses below zero, or their sum above one
 
 Nodes = tuple[tuple[float, float], ...]
-Side = tuple[float, Sequence[int], Sequence[object], object]
-"""The spacing of losses, their multiples, their masses and the mass at infinity."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class ImportedShape(TableShape):
-    """Corners (eps, h) of two profiles, from eps = 0 on; each eps is a multiple of a grain."""
+class ImportedPair(CurvedPair):
+    """Corners (eps, h) of two profiles, from eps = 0 on; each eps is a multiple of a spacing."""
 
     forward: Nodes
     backward: Nodes
-    grain: Fraction | None
+    spacing: Fraction
 
-    def reverse(self) -> ImportedShape:
-        return ImportedShape(self.backward, self.forward, self.grain)
+    def reverse(self) -> ImportedPair:
+        return ImportedPair(self.backward, self.forward, self.spacing)
 
     def half_profile(self) -> HalfProfile:
         x, value = np.array(self.forward).T
@@ -84,9 +77,9 @@ class ImportedShape(TableShape):
 
     def ends(self) -> LossEnds:
         last, left = self.forward[-1]
-        return LossEnds(Bracket(left, left), last * (1 - NODE_MARGIN), last, self.grain)
+        return LossEnds(Bracket(left, left), last * (1 - NODE_MARGIN), last, self.spacing)
 
-    def cumulant(self, t: float) -> float:  # noqa: ARG002
+    def moment(self, t: float) -> float:  # noqa: ARG002
         return math.inf
 
     def growth(self) -> MomentGrowth | None:
@@ -110,74 +103,63 @@ def from_pld(distribution: object) -> Profile:
     >>> round(loss.delta(epsilon=0), 12), round(loss.power(2).epsilon(delta="0.1"), 4)
     (0.5, 2.0015)
     """
-    plain = isinstance(distribution, Mapping)
     try:
-        sides = _plain(distribution) if plain else _of_dp_accounting(distribution)
-        forward, backward = _corners(*sides[0]), _corners(*sides[-1])
+        data = distribution if isinstance(distribution, Mapping) else _plain(distribution)
+        forward = _corners(data, "remove")
+        backward = _corners(data, "add") if "add" in data else forward
+        pair = ImportedPair(forward, backward, Fraction(float(data["discretization"])))
     except (AttributeError, KeyError, TypeError, ValueError):
         raise WrongKind(
             f"a {type(distribution).__name__} is not read as a privacy loss distribution; give a "
             "PrivacyLossDistribution of dp_accounting, or a mapping with discretization, "
             "pessimistic_estimate and remove: lower_loss, probs and infinity_mass."
         ) from None
-    steps = {step for step, *_ in sides}
-    shape = ImportedShape(forward, backward, Fraction(steps.pop()) if len(steps) == 1 else None)
-    return Profile(remove=(curved_composition(shape),), add=(curved_composition(shape.reverse()),))
+    return Profile(remove=(Composition.of(pair),), add=(Composition.of(pair.reverse()),))
 
 
-def _plain(data: Any) -> list[Side]:
-    """Read one direction or both from plain data."""
-    sides: list[Side] = []
-    for part in [data[name] for name in ("remove", "add") if name == "remove" or name in data]:
-        start = whole(part["lower_loss"], name="lower_loss", low=-_MOST, high=_MOST)
-        sides.append(
-            (
-                _step(data["discretization"], data["pessimistic_estimate"]),
-                range(start, start + len(part["probs"])),
-                part["probs"],
-                part["infinity_mass"],
-            )
-        )
-    return sides
-
-
-def _of_dp_accounting(distribution: Any) -> list[Side]:
-    """Read both directions from the fields of an object of dp_accounting (0.6)."""
-    sides: list[Side] = []
-    for pmf in (distribution._pmf_remove, distribution._pmf_add):  # noqa: SLF001
+def _plain(distribution: Any) -> dict[str, Any]:
+    """Read the fields of an object of dp_accounting (0.6) as plain data."""
+    data: dict[str, Any] = {}
+    for name, pmf in (("remove", distribution._pmf_remove), ("add", distribution._pmf_add)):  # noqa: SLF001
         fields = vars(pmf)
         masses = fields.get("_loss_probs")
         if masses is None:
             masses = dict(enumerate(fields["_probs"], start=fields["_lower_loss"]))
-        places = sorted(masses)
-        step = _step(fields["_discretization"], fields["_pessimistic_estimate"])
-        sides.append((step, places, [masses[at] for at in places], fields["_infinity_mass"]))
-    return sides
+        first = min(masses, default=0)
+        probs = [masses.get(at, 0.0) for at in range(first, max(masses, default=-1) + 1)]
+        infinite = fields["_infinity_mass"]
+        data[name] = {"lower_loss": first, "probs": probs, "infinity_mass": infinite}
+        step, sure = fields["_discretization"], fields["_pessimistic_estimate"]
+        if data.setdefault("discretization", step) != step:
+            raise ValueError(step)
+        data["pessimistic_estimate"] = data.get("pessimistic_estimate", True) and sure
+    return data
 
 
-def _step(discretization: Any, pessimistic: object) -> float:
-    if pessimistic is not True:
+def _corners(data: Mapping[str, Any], name: str) -> Nodes:
+    """Return the corners of h at the losses above 0, and its value at 0, rounded up."""
+    if data["pessimistic_estimate"] is not True:
         raise OutOfRange(
             "the privacy loss distribution is not stated to be pessimistic; make it with "
             "pessimistic_estimate=True."
         )
-    return float(discretization)
-
-
-def _corners(
-    step: float, places: Sequence[int], probs: Sequence[object], infinite: object
-) -> Nodes:
-    """Return the corners of h at the losses above 0, and its value at 0, rounded up."""
-    mass = _checked_masses(probs, infinite)
+    step = float(data["discretization"])
     if not (math.isfinite(step) and step > 0):
         raise OutOfRange(f"discretization must be above 0 and finite, got {step}.")
+    first = whole(data[name]["lower_loss"], name="lower_loss", low=-_MOST, high=_MOST)
+    given = [float(mass) for mass in (*data[name]["probs"], data[name]["infinity_mass"])]
+    mass = [max(each, 0.0) for each in given]  # rounding may take some below zero
     total = math.fsum(mass)
+    if not all(-_ROUNDED <= each <= 1 + _ROUNDED for each in given) or total > 1 + _ROUNDED:
+        raise OutOfRange(
+            "masses of a privacy loss distribution must be between 0 and 1 and add up to at most 1."
+        )
     left = 1.0 - total  # what is missing, as far as rounding does not explain it
     rounded = left <= 2 * UNIT * len(mass)
     scale = max(1.0, 1.0 / total) if rounded and total else 1.0
     beyond = 0.0 if rounded else left
     atoms = []
-    for place, chance in zip(places, mass[:-1], strict=True):
+    for place, chance in enumerate(mass[:-1], start=first):
         if place * step > _FARTHEST:
             beyond += chance * scale
         elif place > 0 and chance:
@@ -194,29 +176,12 @@ def _corners(
     return tuple((x, min(high, 1.0)) for x, high in reversed(corners))
 
 
-def _checked_masses(probs: Sequence[object], infinite: object) -> list[float]:
-    """Read masses, that at infinity last; those that rounding took below zero are zero."""
-    given = [float(mass) for mass in (*probs, infinite)]  # type: ignore[arg-type]  # caught
-    mass = [max(each, 0.0) for each in given]
-    if (
-        not all(-_ROUNDED <= each <= 1 + _ROUNDED for each in given)
-        or math.fsum(mass) > 1 + _ROUNDED
-    ):
-        raise OutOfRange(
-            "masses of a privacy loss distribution must be between 0 and 1 and add up to at most 1."
-        )
-    return mass
-
-
 def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
     """Return a ``PrivacyLossDistribution`` of dp_accounting that bounds a loss from above.
 
     It is pessimistic: its delta is nowhere below that of the loss, alone and composed.  The highest
     losses, with a probability of 1e-12 in all, count as infinite.
-
-    Args:
-        loss: what is exported.
-        points: how many values of the profile are connected; more of them are tighter.
+    More points of the profile are tighter.
     """
     count = checked_count(points, name="points", low=16)
     profile = checked_loss(loss).profile()
@@ -235,21 +200,14 @@ def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
         raise WrongKind(
             "dp_accounting is not installed; install it: pip install dp-accounting."
         ) from None
-    sides = [_lattice(side, end, step) for side in (profile.remove, profile.add)]
-    made = [pmf.create_pmf(masses, float(step), rest, True) for masses, rest in sides]
+    made, (start, x) = [], knots(-end, end, step)
+    for side in (profile.remove, profile.add):
+        upper = np.array([max(part.delta_above(float(eps)) for part in side) for eps in x])
+        law = above_knots(start, x, upper, step)
+        moved = law.start + math.ceil(law.drift / float(step))  # to where it may drift
+        masses = {moved + place: float(mass) for place, mass in enumerate(law.mass) if mass > 0}
+        made.append(pmf.create_pmf(masses, float(step), law.infinite, True))
     return pld.PrivacyLossDistribution(*made)
-
-
-def _lattice(
-    side: tuple[Composition, ...], end: float, step: Fraction
-) -> tuple[dict[int, float], float]:
-    """Return masses by their places on the lattice, and the mass at infinity, from above."""
-    start, x = knots(-end, end, step)
-    upper = np.array([max(part.delta_above(float(eps)) for part in side) for eps in x])
-    law = above_knots(start, x, upper, step)
-    moved = law.start + math.ceil(law.drift / float(step))  # to the right of where it may drift
-    masses = {moved + place: float(mass) for place, mass in enumerate(law.mass) if mass > 0}
-    return masses, law.infinite
 
 
 def from_dp_event(event: object) -> PrivacyLoss:
@@ -272,13 +230,9 @@ def from_dp_event(event: object) -> PrivacyLoss:
         ) from None
 
 
-def _number(event: Any, name: str) -> Fraction:
-    """Read a number of an event; a float stands for its decimal text."""
-    return decimal(getattr(event, name), name=f"{name} of a {type(event).__name__}")
-
-
 def _noise(event: Any, name: str = "noise_multiplier") -> Fraction:
-    return positive(_number(event, name), name=f"{name} of a {type(event).__name__}")
+    said = f"{name} of a {type(event).__name__}"
+    return positive(decimal(getattr(event, name), name=said), name=said)
 
 
 def _composed(event: Any) -> PrivacyLoss:
@@ -287,9 +241,9 @@ def _composed(event: Any) -> PrivacyLoss:
 
 
 def _concentrated(event: Any) -> PrivacyLoss:
-    if _number(event, "xi") != 0:
+    if event.xi != 0:
         raise WrongKind("a ZCDpEvent has an xi that is not 0; give a ZCDpEvent with rho alone.")
-    return ZeroConcentrated(rho=_number(event, "rho"))
+    return ZeroConcentrated(rho=event.rho)
 
 
 _EVENTS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
@@ -303,6 +257,6 @@ _EVENTS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
     "ComposedDpEvent": _composed,
     "SelfComposedDpEvent": lambda event: from_dp_event(event.event).power(event.count),
     "PoissonSampledDpEvent": lambda event: from_dp_event(event.event).sampled(
-        rate=_number(event, "sampling_probability")
+        rate=event.sampling_probability
     ),
 }

@@ -39,9 +39,10 @@ from typing import ClassVar, Final, Literal, Protocol, final
 import numpy as np
 
 from discreet.loss.contour import SmoothedContour
+from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
 from discreet.loss.moments import largest_epsilon_above, log_constant, minimizer, smallest_epsilon
-from discreet.loss.pair import Floats, PrivacyLossDistribution, transforms
+from discreet.loss.pair import transforms
 from discreet.loss.pure_pairs import LaplacePair
 from discreet.loss.rounding import (
     CUT_MARGIN,
@@ -93,7 +94,6 @@ BoundSide = Literal["above", "below"]
 _TAIL: Final = math.log(1e13)  # what a window leaves out on each side (section 6)
 _OUTSIDE: Final = 2.2e-13  # twice that, and what sums neglect (section 6)
 _LARGEST: Final = 1 << 20
-_SHARP: Final = 1e-5  # beside _OUTSIDE
 
 
 @final
@@ -276,10 +276,6 @@ class TiltedConvolution:
         total = max(inside + outside, 0.0) * math.exp(min(scale, 700.0))  # NaN stays NaN
         return bound_above(total) if sign > 0 else bound_below(total)
 
-    def sharp(self, eps: float) -> bool:
-        """Return True if what is cut off hardly counts at eps; not beside a Gaussian."""
-        return not self.lattice.square and self._plain(eps)[0] > _SHARP
-
     def _plain(self, eps: float) -> tuple[float, float, float]:
         """Without a Gaussian: two sums from the first entry above eps on, moved by a part cell."""
         h = float(self.lattice.step)
@@ -328,7 +324,7 @@ _FINER: Final = 8
 _BINS: Final = 512
 _KEPT: Final = 6  # tilts
 _KEPT_LATTICES: Final = 4
-_WIDE: Final = 1e-5  # of an epsilon, relatively
+_WIDE: Final = 2e-5  # of an epsilon, relatively
 _LOOSE: Final = 1e-4  # of a delta
 _SAMPLED: Final = 64, 1500.0  # terms that a sampled Gaussian counts for, and its greatest height
 

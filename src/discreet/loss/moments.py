@@ -12,7 +12,8 @@ golden sections.
 
 Theorem (key ``renyi-to-approximate``).  For every t > 0, (1 - e**-u)+ <= C(t) e**(tu) with
 C(t) = t**t / (1 + t)**(1 + t), so delta(eps) <= P[L = inf] + C(t) e**(K(t) - t eps), where
-K(t) = ln E_P[e**(tL); L < inf] (Canonne, Kamath and Steinke 2020, proposition 12).
+K(t) = ln E_P[e**(tL); L < inf] (Canonne, Kamath and Steinke 2020, proposition 12; Asoodeh et al.
+2020; Balle et al. 2020).  It holds at every order, so the order may be chosen by any search.
 
 Every order gives a valid bound, so an optimizer may stop anywhere.  Where K is quadratic between
 some orders, K(t) = rho t (t + 1) + a + bt, the best t of the piece is where
@@ -27,9 +28,6 @@ Theorem (key ``renyi-interpolation``).  t * D_{1+t} is convex in t and vanishes 
 between two known orders it lies below the chord (van Erven and Harremoes 2014, corollary 2).
 Composition adds curves.
 
-Rényi divergences and mu of the standard mechanisms in closed form, and what one order proves.
-
-Definition.  D_a(P||Q) = log E_P[(P/Q)**(a-1)] / (a - 1) for an order a > 1.
 Theorem (key ``renyi-forms``; Mironov 2017; Bun and Steinke 2016; Mironov, Talwar and Zhang 2019).
     Gaussian of sensitivity mu deviations:   a mu**2 / 2.
     Laplace of sensitivity e scales:
@@ -38,13 +36,6 @@ Theorem (key ``renyi-forms``; Mironov 2017; Bun and Steinke 2016; Mironov, Talwa
         log[(e**(a eps) + e**((1-a) eps)) / (1 + e**eps)] / (a-1).
     Poisson-sampled Gaussian at a integer order, with the record removed:
         log[sum_j C(a,j) (1-q)**(a-j) q**j e**((j*j-j) mu**2/2)] / (a-1).
-
-Theorem (key ``renyi-to-approximate``; Canonne, Kamath and Steinke 2020, proposition 12; Asoodeh et
-al. 2020; Balle et al. 2020).  If D_a(P||Q) <= r for one order a > 1, then
-    delta(eps) <= e**((a-1)(r-eps)) (1 - 1/a)**a / (a - 1)
-    eps(delta) <= r + log((a-1)/a) - (log delta + log a) / (a - 1).
-Both hold at every order, so the order may be chosen by any search: what is returned is evaluated
-at the chosen rational order, in exact arithmetic, and rounded up.
 
 Group privacy: what a notion says at several times the distance.
 
@@ -72,14 +63,13 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, float_up
-from discreet.loss.elementary import BITS, exp, log, normal_cdf, normal_quantile_up
-from discreet.loss.pair import Floats
+from discreet.loss.dots import Floats
+from discreet.loss.elementary import exp, log, normal_cdf, normal_quantile_up
 from discreet.loss.parameters import (
     checked_count,
     checked_delta,
     checked_epsilon,
     checked_order,
-    checked_parameter,
     dyadic_up,
 )
 from discreet.loss.rounding import LOG_MARGIN, PRODUCT_MARGIN, TINIEST, quotient_up
@@ -376,11 +366,6 @@ class RenyiCurve:
         )
 
 
-def gaussian_renyi(*, mu_squared: Fraction, order: object) -> float:
-    """Return a mu**2 / 2, rounded up."""
-    return float_up(checked_order(order) * mu_squared / 2)
-
-
 def pure_renyi(*, epsilon: object, order: object) -> float:
     """Return the largest divergence of an epsilon-DP mechanism, rounded up."""
     loss, a = checked_epsilon(epsilon), checked_order(order)
@@ -408,72 +393,6 @@ def pure_to_gaussian_mu(*, epsilon: object) -> Fraction:
     while normal_cdf(-guess / 2).high > chance.low:  # mu is proved when Phi(-mu/2) <= 1/(1+e**eps)
         guess, step = guess + step, 2 * step
     return dyadic_up(guess)
-
-
-def renyi_epsilon(*, order: object, value: object, delta: object) -> float:
-    """Return an epsilon that one Rényi order proves at this delta, rounded up."""
-    chance = checked_delta(delta)
-    a, bound = checked_order(order), checked_parameter(value, name="value")
-    return _epsilon(a, bound, chance)
-
-
-def renyi_delta(*, order: object, value: object, epsilon: object) -> float:
-    """Return a delta that one Rényi order proves at this epsilon, rounded up."""
-    loss = checked_epsilon(epsilon)
-    a, bound = checked_order(order), checked_parameter(value, name="value")
-    return _delta(a, bound, loss)
-
-
-def concentrated_epsilon(*, rho: object, delta: object) -> float:
-    """Return the least epsilon that single orders of rho-zCDP prove, rounded up."""
-    strength, chance = checked_parameter(rho, name="rho"), checked_delta(delta)
-    if strength == 0 or chance >= 1:
-        return 0.0
-    if chance == 0:
-        return math.inf
-    slope, depth = float(strength), float(log(chance).low)
-
-    def objective(t: float) -> float:
-        return (1 + t) * slope - math.log1p(1 / t) - (depth + math.log1p(t)) / t
-
-    a = 1 + Fraction(_least(objective))
-    return _epsilon(a, a * strength, chance)
-
-
-def concentrated_delta(*, rho: object, epsilon: object) -> float:
-    """Return the least delta that single orders of rho-zCDP prove, rounded up."""
-    strength, loss = checked_parameter(rho, name="rho"), checked_epsilon(epsilon)
-    if strength == 0:
-        return 0.0
-    slope, start = float(strength), float(loss)
-
-    def objective(t: float) -> float:
-        return t * ((1 + t) * slope - start) - (1 + t) * math.log1p(1 / t) - math.log(t)
-
-    a = 1 + Fraction(_least(objective))
-    return _delta(a, a * strength, loss)
-
-
-def _epsilon(a: Fraction, bound: Fraction, chance: Fraction) -> float:
-    if chance >= 1:
-        return 0.0
-    if chance == 0:
-        return math.inf
-    shape = log((a - 1) / a).high - (log(chance).low + log(a).low) / (a - 1)
-    return max(float_up(bound + shape), 0.0)
-
-
-def _delta(a: Fraction, bound: Fraction, loss: Fraction) -> float:
-    exponent = (a - 1) * (bound - loss) + a * log((a - 1) / a).high - log(a - 1).low
-    if exponent >= 0:
-        return 1.0
-    grid = Fraction(math.ceil(exponent * 2**BITS), 2**BITS)  # a short argument for exp
-    return float_up(exp(grid).high)
-
-
-def _least(objective: Callable[[float], float]) -> float:
-    """Search t = order - 1 on a logarithmic scale; any answer is sound."""
-    return math.exp(minimizer(lambda x: objective(math.exp(x)), -14.0, 19.0, close=1e-9))
 
 
 _ONE: Final = Fraction(1)

@@ -35,13 +35,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.loss.dots import Floats, PrivacyLossDistribution, above_points, below_points
 from discreet.loss.rounding import UNIT, Bracket
 
 if TYPE_CHECKING:  # for annotations alone: curves and lists know no pair
     from discreet.loss.finite import Atoms
     from discreet.loss.moments import RenyiCurve
 
-Floats = NDArray[np.floating[Any]]
 Complexes = NDArray[np.complexfloating[Any, Any]]
 
 LARGEST_PLACE: Final = 1 << 50
@@ -54,21 +54,9 @@ ProfileCurve = Callable[[float], Bracket]
 """A profile known point by point: its finite part at any eps >= 0."""
 
 _NEVER: Final = Bracket(0.0, 0.0)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PrivacyLossDistribution:
-    """Masses at the losses ``(start + k) * step``, for a step that the caller chose.
-
-    A distribution from above bounds the profile at eps by its own at eps - drift, one from below by
-    its own at eps + drift.  ``infinite`` is the mass at an infinite loss.
-    """
-
-    start: int
-    mass: Floats
-    infinite: float = 0.0
-    drift: float = 0.0
+_UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (section 12)
+_SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
+_FAR: Final = 300.0
 
 
 @final
@@ -115,24 +103,24 @@ class Pair(ABC):
     """Whether its largest losses are rare, as on a sample: an event may hold most of them."""
 
     two_bounds: ClassVar[bool] = False
-    """Whether it knows a curve of the releases it stands for: then it has the next three methods.
+    """Whether it knows a curve of the releases it stands for: then it has the next two methods.
     """
 
     def curve(self) -> RenyiCurve:
         """Bound the divergences of the releases in both directions."""
         raise NotImplementedError
 
-    def gain(self, t: float) -> float:
-        """Estimate how far t D_(1+t) of the curve lies below that of the pair; only a hint."""
-        raise NotImplementedError
-
     def attained(self) -> Pair:
         """Give a pair, symmetric and no larger than either bound, for ends from below."""
         raise NotImplementedError
 
-    @abstractmethod
     def cumulant(self, t: float) -> float:
         """Bound ln E_P[e**(tL); L < inf] from above for t > 0."""
+        transform = self.transform_of([(self, 1)])
+        if transform is None:
+            return math.inf
+        value, error = transform.real(np.array([t]))
+        return float(value[0] + 2 * error[0])
 
     @abstractmethod
     def group(self, k: int) -> Pair | None:
@@ -177,13 +165,17 @@ class Pair(ABC):
         """Return True if losses beyond ``LARGEST_LOSS`` are likely: they count as infinite."""
         return False
 
-    def closed_form(self, count: int) -> ProfileCurve | None:  # noqa: ARG002
-        """Give the closed form of the count-fold product, where there is one."""
-        return None
+    def closed_form(self) -> ProfileCurve | None:
+        """Give the finite part at one eps >= 0 as a function; None if it takes an engine."""
+        return None if type(self).finite_parts is Pair.finite_parts else self._at_one_point
 
-    def ratios(self) -> dict[Fraction, Fraction] | None:
-        """Give the mass under P of each finite ratio P/Q; None where they are not finitely many."""
-        return None
+    def _at_one_point(self, eps: float) -> Bracket:
+        low, high = self._finite_parts(np.array([eps]))
+        return Bracket.within(float(low[0]), float(high[0]), ceil=1.0)
+
+    def _finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
+        known = self.finite_parts(eps)
+        return (np.zeros(len(eps)), np.ones(len(eps))) if known is None else known
 
     def atoms(self) -> Atoms | None:
         """List all finite losses; None where they are too many."""
@@ -200,31 +192,35 @@ class Pair(ABC):
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Bound the profile from above on a lattice; None if that is not known."""
         atoms = self.atoms()
-        return None if atoms is None else atoms.above(step, self.infinity().high)
+        if atoms is not None:
+            return atoms.above(step, self.infinity().high)
+        ends = self._span()
+        return ends and above_points(lambda x: self._finite_parts(x)[1], ends, step)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Bound the profile from below on a lattice; None if that is not known."""
         atoms = self.atoms()
-        return None if atoms is None else atoms.below(step, self.infinity().low)
+        if atoms is not None:
+            return atoms.below(step, self.infinity().low)
+        ends = self._span()
+        return ends and below_points(self._finite_parts, ends, 1 - UNIT, step)
+
+    def _span(self) -> tuple[float, float] | None:
+        """Cover the losses that are worth counting, where the profile is known at many points."""
+        if self.closed_form() is None or type(self).finite_parts is Pair.finite_parts:
+            return None
+        return -self.reverse()._end(_SHALLOW), self._end(_UNCOUNTED)  # noqa: SLF001
+
+    def _end(self, floor: float) -> float:
+        if (largest := self.largest()) <= _FAR:
+            return largest
+        tries = (1.25**k / 64 for k in range(44))
+        return next((x for x in tries if self._at_one_point(x).high <= floor), _FAR)
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:  # noqa: ARG003
         """Gather pairs of this family, with counts, for the contour; None if it cannot."""
         return None
-
-    def _at_one_point(self, eps: float) -> Bracket:
-        """Bound the finite part at one eps as at many."""
-        ends = self.finite_parts(np.array([eps]))
-        if ends is None:
-            return Bracket(0.0, 1.0)
-        return Bracket.within(float(ends[0][0]), float(ends[1][0]), ceil=1.0)
-
-    def _from_atoms(self, eps: float) -> Bracket:
-        """Sum over the atoms; nothing is left beyond the largest, not even rounding."""
-        atoms = self.atoms()
-        if eps >= self.largest():
-            return _NEVER
-        return Bracket(0.0, 1.0) if atoms is None else atoms.profile(eps)
 
     def _without_infinity(self, whole: Bracket) -> Bracket:
         """Take the mass of infinite losses off a profile."""

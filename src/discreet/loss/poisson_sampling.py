@@ -72,24 +72,16 @@ from discreet.loss.amplification import (
 )
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import (
-    ProfileTable,
     as_one_pair,
     beyond_table,
     table_of_composition,
 )
+from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.envelope import grouped
 from discreet.loss.finite import Atoms, listed_product
 from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
-from discreet.loss.pair import (
-    Complexes,
-    CumulantLine,
-    Floats,
-    Pair,
-    PrivacyLossDistribution,
-    ProfileCurve,
-    Transform,
-)
-from discreet.loss.polygon import above_knots, below_knots, knots
+from discreet.loss.pair import Complexes, CumulantLine, Pair, ProfileCurve, Transform
+from discreet.loss.polygon import ProfileTable
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rho import MomentGrowth, growth
 from discreet.loss.rounding import LOG_MARGIN, TINIEST, UNIT, Bracket, reduced
@@ -467,9 +459,6 @@ class SampledGaussianTransform:
         return sum(n * pair.decay(order, height) for pair, n in self.items)
 
 
-_UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (section 12)
-_MOST_KNOTS: Final = 1 << 20
-_SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
 _FAR: Final = 300.0
 _LARGEST_GROUP: Final = 1024  # whose parts are worked out one by one
 
@@ -620,16 +609,13 @@ class SampledPair(Pair):
         return removed_loss(self.rate, inner, up=False) if inner > 0 else inner
 
     def growth(self) -> MomentGrowth | None:
-        largest = self.largest()
-        if math.isfinite(largest):
-            return MomentGrowth(linear=largest)
         inner = self.inner if self.direction is Direction.REMOVE else self.inner.reverse()
         return growth(inner)
 
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        """Map the inner profile, for one run; a list is quicker where that has no closed form."""
+    def closed_form(self) -> ProfileCurve | None:
+        """Map the inner profile; a list is quicker where that has no closed form."""
         simple = self.inner.largest() <= _FAR and self.inner.has_closed_form
-        if count > 1 or (not simple and self.atoms() is not None):
+        if not simple and self.atoms() is not None:
             return None
         return lambda eps: self._without_infinity(self.profile(eps))
 
@@ -672,28 +658,12 @@ class SampledPair(Pair):
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         if self.square is None:
             return self._table().above(step, self.infinity())
-        start, x = self._knots(step)
-        return above_knots(start, x, self._profiles(x)[1], step) if len(x) else None
+        return Pair.above(self, step)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         if self.square is None:
             return self._table().below(step, self.infinity()) if self.rate < NEARLY_ALL else None
-        start, x = self._knots(step)
-        return below_knots(start, x, self._profiles(x), 1 - UNIT, step) if len(x) else None
-
-    def _knots(self, step: Fraction) -> tuple[int, Floats]:
-        """Cover the losses of a sampled Gaussian that have a probability worth counting."""
-        low = self._end(self.reverse(), _SHALLOW)
-        high = self._end(self, _UNCOUNTED)
-        return knots(-low, high, step) if low + high <= _MOST_KNOTS * step else (0, np.zeros(0))
-
-    @staticmethod
-    def _end(pair: SampledPair, floor: float) -> float:
-        largest = pair.largest()
-        if largest <= _FAR:
-            return largest
-        tries = (1.25**k / 64 for k in range(44))
-        return next((x for x in tries if pair.profile(x).high <= floor), _FAR)
+        return Pair.below(self, step)
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> Transform | None:

@@ -16,19 +16,6 @@ polygon of ``floor_under``, wherever knots are placed. Knots are added where the
 measured in epsilon: a gap g at height v moves an answer by about g / (v s), where s is how fast ln
 v falls.
 
-Privacy loss distributions on a lattice, from a profile at its points or from a Rényi curve.
-
-Theorem (key ``connect-the-dots``).  h(a) = delta(ln a) is convex and falls from h(0) = 1.  Straight
-lines between its values at the lattice are the profile of a distribution on the lattice that bounds
-h from above.  On one cell h lies above the extensions of the chords of both neighboring cells;
-lowering the values at both ends by the largest gap between chord and extensions gives lines below
-h. A distribution with slopes s_k on [a_k, a_{k+1}] has Q-masses s_{k-1} - s_k.  Raising slopes
-(from the right) or lowering them (from the left) until they are ordered keeps the side of the
-bound, and so does a line below a corner that points up.
-
-Values and slopes come with brackets, so rounding is on the safe side throughout
-(docs/proofs/accounting.md, section 6).
-
 Theorem (key ``renyi-to-approximate``).  A curve bounds the profile by h(a) = min over orders of
 C(t) e**(K(t)) a**-t for a >= 1, and by 1 - a + a h(1/a) for a < 1, in both directions.  Composing
 the largest profile that a curve allows with a product of pairs bounds the whole, however the parts
@@ -37,10 +24,9 @@ are interleaved (Vadhan and Zhang 2023; the pairs' answers can be drawn up front
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final, Self, final
 
@@ -48,15 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.exact import float_down, float_up
-from discreet.loss.moments import RenyiCurve, log_constant, moment_deltas
-from discreet.loss.pair import LARGEST_PLACE, Floats, PrivacyLossDistribution
+from discreet.loss.dots import Floats, PrivacyLossDistribution, above_points, below_points
+from discreet.loss.moments import MomentBound, RenyiCurve, moment_deltas
 from discreet.loss.rounding import (
     CHORD_MARGIN,
-    CUT_MARGIN,
-    MOMENT_MARGIN,
     NODE_MARGIN,
     TINIEST,
     UNIT,
+    Bracket,
 )
 
 
@@ -267,167 +252,214 @@ def _excess(x: Floats, low: Floats, high: Floats, infinite: float) -> Floats:
     )
 
 
-_ROUNDS: Final = 60
+_SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
 
 
-def knots(low: float, high: float, step: Fraction) -> tuple[int, Floats]:
-    """Cover [low, high] by lattice points, with one to spare on each side."""
-    start = math.floor(Fraction(low) / step) - 1
-    count = math.ceil(Fraction(high) / step) + 2 - start
-    return start, (start + np.arange(count)) * float(step)
+_NOWHERE: Final = -700.0  # where a = e**eps is next to zero, and a profile is 1
 
 
-def above_knots(
-    start: int, x: Floats, upper: Floats, step: Fraction, total: float = 1.0
-) -> PrivacyLossDistribution:
-    """Connect upper values at the knots; what is left at the last one counts as infinite.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ProfileTable:
+    """Polygons above h_PQ (``forward``) and h_QP (``backward``), and polygons below them."""
 
-    ``total`` is at least the value at a = 0: 1, or less for the finite part of a profile.
-    """
-    a, rise = np.exp(x), math.expm1(float(step))
-    slopes = (upper[:-1] - upper[1:]) / (a[:-1] * rise)
-    slopes = np.maximum.accumulate(np.maximum(slopes, 0.0)[::-1])[::-1] * (1 + 8 * UNIT)
-    mass = np.empty(len(x))
-    mass[1:-1] = a[1:-1] * (slopes[:-1] - slopes[1:])
-    mass[-1] = a[-1] * slopes[-1]
-    mass[0] = max(total - float(upper[0]) - float(a[0] * slopes[0]), 0.0) + 16 * UNIT
-    infinite = float(upper[-1])
-    relative, drift = _errors(x)
-    return PrivacyLossDistribution(start, mass * (1 + relative), infinite * (1 + relative), drift)
+    forward: Polygon
+    backward: Polygon
+    floor_forward: Polygon
+    floor_backward: Polygon
+    atoms: tuple[Floats, Floats]  # of the upper polygons: logarithms of masses under P, and losses
+
+    @classmethod
+    def of(cls, forward: HalfProfile, backward: HalfProfile) -> ProfileTable:
+        """Draw both sides, and cut the upper corner at 1 off, if there is one."""
+        right, left = _bridged(forward.ceiling(), backward.ceiling())
+        atoms = _atoms(right, left)
+        if forward.upper_only:
+            low = right.scaled(1 - 4 * CHORD_MARGIN), left.scaled(1 - 4 * CHORD_MARGIN)
+        else:
+            low = forward.floor(backward), backward.floor(forward)
+        return cls(right, left, *low, atoms)
+
+    def reverse(self) -> ProfileTable:
+        mass, losses = self.atoms
+        return ProfileTable(
+            self.backward,
+            self.forward,
+            self.floor_backward,
+            self.floor_forward,
+            (mass - losses, -losses),
+        )
+
+    def sampled(self, rate: Fraction) -> ProfileTable:
+        """Map the table of (P, Q) to that of ((1-q)Q + qP, Q), for 0 < q < 1.
+
+        By key ``poisson-sampling`` the ratio a becomes 1 - q + qa and h becomes qh, so lines stay
+        lines; reversed, the ratio b becomes b / (q + (1-q)b) and r becomes q r / (q + (1-q)b), and
+        nothing is left at 1/(1-q).
+        """
+        right = _removed(self.forward, rate, up=True), _added(self.backward, rate, up=True)
+        left = (
+            _removed(self.floor_forward, rate, up=False),
+            _added(self.floor_backward, rate, up=False),
+        )
+        return ProfileTable(*right, *left, _atoms(*right))
+
+    def upper(self, eps: Floats) -> Floats:
+        right, left = self.forward.at(np.maximum(eps, 0.0)), self.backward.at(-eps)
+        value = np.where(eps >= 0, right, _mirrored(eps, left))
+        return np.minimum(value * (1 + CHORD_MARGIN), 1.0)
+
+    def lower(self, eps: Floats) -> Floats:
+        """Bound h_PQ(e**eps) from below, by a convex function of e**eps on each side of 1."""
+        right, left = self.floor_forward.at(np.maximum(eps, 0.0)), self.floor_backward.at(-eps)
+        return np.asarray(np.where(eps >= 0, right, _mirrored(eps, left)) * (1 - CHORD_MARGIN))
+
+    def finite_parts(self, eps: Floats, infinite: Bracket) -> tuple[Floats, Floats]:
+        """Bound h_PQ(e**eps) without the mass of infinite losses, from both sides."""
+        low = self.lower(eps) * (1 - UNIT) - infinite.high * (1 + UNIT)
+        high = self.upper(eps) * (1 + UNIT) - infinite.low * (1 - UNIT)
+        return np.maximum(low, 0.0), np.maximum(high, 0.0)
+
+    def cumulant(self, t: float, infinite: float) -> tuple[float, float]:
+        """Bound ln E_P[e**(tL); L < inf] as far as the table goes, and give its last finite loss.
+
+        With D = h - infinite, the moment is t (t+1) times the integral of a**(t-1) D(a).  Chords
+        are the profile of atoms; what they leave at the last node counts up to that node.
+        """
+        mass, losses = self.atoms
+        last = float(self.forward.x[-1])
+        over = max(float(self.forward.value[-1]) - infinite, 0.0)
+        rest = math.log(over * (t + 1)) + t * last if over else -math.inf
+        terms = mass + t * losses
+        top = max(float(terms.max()), rest)
+        total = top + math.log(float(np.exp(terms - top).sum()) + math.exp(rest - top))
+        reach = t * float(np.abs(losses).max())
+        return total + UNIT * (len(terms) + 64 + 32 * (abs(top) + reach)), last
+
+    def above(self, step: Fraction, infinite: Bracket) -> PrivacyLossDistribution | None:
+        """Connect the dots of the upper polygon on a lattice."""
+        known = infinite.low * (1 - UNIT)
+
+        def upper(x: Floats) -> Floats:
+            return np.asarray(np.maximum(self.upper(x) - known, 0.0) * (1 + UNIT))
+
+        law = above_points(upper, self._ends(), step, total=1.0 - known)
+        return law and replace(law, infinite=(law.infinite + infinite.high) * (1 + UNIT))
+
+    def below(self, step: Fraction, infinite: Bracket) -> PrivacyLossDistribution | None:
+        """Connect the dots of the lower polygons, lowered where they bend between points."""
+        right, left = self.floor_forward, self.floor_backward
+        places = np.concatenate([[_NOWHERE], -left.x[:0:-1], right.x])
+        values = np.concatenate([[1.0], _mirrored(places[1 : len(left.x)], left.value[:0:-1])])
+        hull = Polygon.hull(places, np.append(values, right.value))
+        end = float(right.value[-1]) * (1 - CHORD_MARGIN) - infinite.high * (1 + CHORD_MARGIN)
+        left_over = max(end, 0.0)  # beyond the last node
+
+        def bounds(x: Floats) -> tuple[Floats, Floats]:
+            whole = hull.at(x)
+            wrong = 2 * CHORD_MARGIN * whole
+            value = whole * (1 - CHORD_MARGIN) - infinite.high * (1 + CHORD_MARGIN)
+            value = np.maximum(value - left_over, 0.0)
+            return np.maximum(value - wrong, 0.0), value + wrong
+
+        law = below_points(bounds, self._ends(), (1 - infinite.high) * (1 - CHORD_MARGIN), step)
+        return law and replace(law, infinite=infinite.low)
+
+    def _ends(self) -> tuple[float, float]:
+        left = self.backward
+        deep = np.flatnonzero(left.value - left.value[-1] > _SHALLOW)
+        low = float(left.x[min(deep[-1] + 1, len(left.x) - 1)]) if len(deep) else 0.0
+        return -low, float(self.forward.x[-1])
 
 
-def below_knots(
-    start: int, x: Floats, ends: tuple[Floats, Floats], finite: float, step: Fraction
-) -> PrivacyLossDistribution:
-    """Connect values that are lowered enough to keep the lines below the profile.
-
-    ``ends`` bound the finite profile from both sides; ``finite`` is at most its value at a = 0.
-    """
-    lower, upper = ends
-    a, h = np.exp(x), float(step)
-    width = a[:-1] * math.expm1(h)
-    steep = np.concatenate([[np.inf], (upper[:-2] - lower[1:-1]) / width[:-1]])
-    flat = np.concatenate([np.maximum(lower[1:-1] - upper[2:], 0.0) / width[1:], [0.0]])
-    left, right = lower[:-1], lower[1:]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        where = (left - right - flat * width) / (steep - flat)  # the extensions meet here
-    where = np.clip(np.nan_to_num(where, nan=0.0), 0.0, width)
-    share = where / width
-    bottom = np.maximum(left - np.minimum(steep, 1e300) * where, right + flat * (width - where))
-    gap = np.maximum(left * (1 - share) + right * share - bottom, 0.0)
-    gap = gap * (1 + CUT_MARGIN) + 16 * UNIT * left
-    drop = np.maximum(np.append(gap, 0.0), np.append(0.0, gap))
-    value = np.maximum(lower - drop, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # where the right end stops at zero,
-        pivot = (
-            bottom * (1 - CUT_MARGIN) / (1 - share)
-        )  # the line through it must pass below the vertex
-    cap = np.where(value[1:] > 0.0, np.inf, np.nan_to_num(np.maximum(pivot, 0.0), posinf=1.0))
-    value[:-1] = np.minimum(value[:-1], cap)
-    value[0] = min(value[0], max(0.0, finite - a[0]) * (1 - 16 * UNIT))  # below finite - a
-    kept = _convex(value, h)
-    across = a[kept[:-1]] * np.expm1(np.diff(kept) * h)
-    slopes = np.maximum(value[kept[:-1]] - value[kept[1:]], 0.0) / across
-    slopes = np.minimum.accumulate(np.minimum(slopes, 1.0))
-    mass = np.zeros(len(x))
-    mass[kept[1:-1]] = a[kept[1:-1]] * (slopes[:-1] - slopes[1:])
-    mass[-1] = a[-1] * slopes[-1]
-    relative, drift = _errors(x)
-    return PrivacyLossDistribution(start, mass * (1 - relative), 0.0, drift)
+def _mirrored(eps: Floats, other: Floats) -> Floats:
+    """Return 1 - a + a h(1/a) at a = e**eps <= 1."""
+    under = np.minimum(eps, 0.0)
+    return np.asarray(np.exp(under) * other - np.expm1(under))
 
 
-def _convex(value: Floats, h: float) -> NDArray[np.intp]:
-    """Leave out corners that point up, all at once and again, until few are left.
+def _removed(side: Polygon, rate: Fraction, *, up: bool) -> Polygon:
+    """Map a polygon on a >= 1 to 1 + q(a - 1), with values and places rounded up, or down."""
+    sign = 64 * UNIT if up else -64 * UNIT
+    x = np.log1p(float(rate) * np.expm1(side.x)) * (1 + sign)
+    return _distinct(x, side.value * float(rate) * (1 + sign), up=up)
 
-    The line across a chain of such corners lies below it, so the function only falls.
-    """
-    kept = np.arange(len(value))
-    for _ in range(_ROUNDS):
-        left, middle, right = kept[:-2], kept[1:-1], kept[2:]
-        whole = np.expm1((left - right) * h)
-        near = np.expm1((middle - right) * h) / whole
-        far = np.exp((middle - right) * h) * np.expm1((left - middle) * h) / whole
-        stays = value[middle] <= value[left] * near + value[right] * far
-        if stays.all():
+
+def _added(side: Polygon, rate: Fraction, *, up: bool) -> Polygon:
+    """Map a polygon on b >= 1 to b / (q + (1-q)b), with values and places rounded."""
+    q, sign = float(rate), 64 * UNIT if up else -64 * UNIT
+    y = q * np.expm1(-side.x)  # b' = 1 / (1 + y)
+    x = -np.log1p(y) * (1 + sign / (1 + y))
+    value = side.value * q * np.exp(-side.x) / (1 + y) * (1 + sign / (1 - q))
+    end = -math.log1p(-q) * (1 + sign / (1 - q))
+    if up:
+        return _distinct(np.append(x, end), np.append(value, 0.0), up=up)
+    kept = x < end
+    return _distinct(np.append(x[kept], end), np.append(value[kept], 0.0), up=up)
+
+
+def _distinct(x: Floats, value: Floats, *, up: bool) -> Polygon:
+    """Keep rising places: of equal ones the last value from above, or the first."""
+    order = np.argsort(x, kind="stable")
+    x, value = x[order], np.minimum.accumulate(value[order])
+    apart = np.diff(x) > 0
+    kept = np.append(apart, True) if up else np.append(True, apart)
+    if not up:
+        value = np.minimum.reduceat(value, np.flatnonzero(kept))
+        return Polygon.hull(x[kept], value)
+    return Polygon.hull(x[kept], value[kept])
+
+
+def _atoms(right: Polygon, left: Polygon) -> tuple[Floats, Floats]:
+    """Return the atoms of upper polygons: changes of slope are masses, what is left is at 1."""
+    falls, rises = np.append(right.slopes(), 0.0), np.append(left.slopes(), 0.0)
+    rest = max(1 - float(right.value[0] + falls[0] + rises[0]), 0.0) + 8 * UNIT
+    with np.errstate(divide="ignore"):
+        forward = np.log(np.maximum(-np.diff(falls), 0.0)) + right.x[1:]
+        backward = np.log(np.maximum(-np.diff(rises), 0.0))
+    return (
+        np.concatenate([forward, backward, [math.log(rest)]]),
+        np.concatenate([right.x[1:], -left.x[1:], [0.0]]),
+    )
+
+
+def _bridged(right: Polygon, left: Polygon) -> tuple[Polygon, Polygon]:
+    """Draw the line below an upper corner at 1, and give the parts of both sides that are left."""
+    value = min(float(right.value[0]), float(left.value[0]))
+    right = Polygon(right.x, np.minimum(right.value, value))
+    left = Polygon(left.x, np.minimum(left.value, value))
+    if min(len(right.x), len(left.x)) == 1 or not _above(left, 1, right, 0):
+        return right, left
+    i, j = 1, 1  # nodes at which the line across ends, on the right and on the left
+    while True:
+        if i + 1 < len(right.x) and _above(left, j, right, i):
+            i += 1
+        elif j + 1 < len(left.x) and _above(right, i, left, j):
+            j += 1
+        else:
             break
-        kept = kept[np.concatenate([[True], stays, [True]])]
-    return kept
+    a, b = math.exp(float(right.x[i])), math.exp(-float(left.x[j]))
+    low = b * float(left.value[j]) - math.expm1(-float(left.x[j]))
+    share = (1 - b) / (a - b)
+    value = min(value, (low * (1 - share) + float(right.value[i]) * share) * (1 + CHORD_MARGIN))
+    return _cut(right, i, value), _cut(left, j, value)
 
 
-def below_polygon(
-    polygon: Polygon, finite: float, step: Fraction
-) -> PrivacyLossDistribution | None:
-    """Put a convex polygon, which falls to zero, on a lattice from below.
-
-    The polygon is the largest of its lines, one for each cell, of zero, and of finite - a, where
-    ``finite`` is at most its value at a = 0.  Move each corner to the nearest lattice point, down
-    to the lower of the two lines that meet there: then both ends of each new edge are below one
-    line of the polygon.  The last corner moves to the left, and no other one to the same place.
-    """
-    h = float(step)
-    x, value = polygon.x, polygon.value
-    if len(x) == 1 or not value[0] > 0:
-        return None
-    place = np.rint(x / h)
-    if not float(np.abs(place).max()) <= LARGEST_PLACE:
-        return None
-    place[-1] = math.floor(float(x[-1]) / h)
-    place[:-1] = np.minimum(place[:-1], place[-1] - 1)
-    before, after = _lines(polygon, place * h)
-    before[0] = finite - math.exp(place[0] * h)
-    bound = np.minimum(before, after)
-    bound, bound[-1] = bound - 64 * UNIT * np.abs(bound), 0.0
-    order = np.lexsort((bound, place))
-    place, bound = place[order], bound[order]
-    first = np.append(True, np.diff(place) > 0)
-    place, bound = _ended(place[first], bound[first], h)
-    if len(place) < 2:
-        return None
-    kept = Polygon.hull(place * h, bound)
-    where = np.rint(kept.x / h).astype(np.int64)
-    a = np.exp(kept.x)
-    slopes = np.minimum.accumulate(np.minimum(np.append(1.0, kept.slopes() * (1 - 32 * UNIT)), 1.0))
-    mass = np.zeros(int(where[-1] - where[0]) + 1)
-    mass[where - where[0]] = a * (slopes - np.append(slopes[1:], 0.0))
-    relative, drift = _errors(kept.x)
-    return PrivacyLossDistribution(int(where[0]), mass * (1 - relative), 0.0, drift)
+def _above(other: Polygon, j: int, side: Polygon, i: int) -> bool:
+    """Return True if node i of a side is above the line from node j of the other to node i + 1."""
+    b = math.exp(-float(other.x[j]))
+    low = b * float(other.value[j]) - math.expm1(-float(other.x[j]))  # seen from this side
+    a, c = math.exp(float(side.x[i])), math.exp(float(side.x[i + 1]))
+    share = (a - b) / (c - b)
+    return float(side.value[i]) > low * (1 - share) + float(side.value[i + 1]) * share
 
 
-def _lines(polygon: Polygon, places: Floats) -> tuple[Floats, Floats]:
-    """Follow the lines of the cells before and after each node to a point near it."""
-    x, value = polygon.x, polygon.value
-    falls = polygon.slopes() * np.exp(x[:-1])  # in units of the left end of each cell
-    before, after = np.append(0.0, falls * np.exp(np.diff(x))), np.append(falls, 0.0)
-    along = np.expm1(places - x)
-    return value - before * along, value - after * along
-
-
-def _ended(place: Floats, bound: Floats, h: float) -> tuple[Floats, Floats]:
-    """Let an edge that falls below zero end on the lattice before it does."""
-    under = np.flatnonzero(bound < 0)
-    if not len(under):
-        return place, bound
-    last = int(under[0])
-    while last:
-        left, right = bound[last - 1], min(bound[last], 0.0)
-        width = math.expm1((place[last] - place[last - 1]) * h)
-        zero = math.floor(place[last - 1] + math.log1p(width * left / (left - right)) / h)
-        if left > 0 and zero > place[last - 1]:
-            return np.append(place[:last], zero), np.append(bound[:last], 0.0)
-        last -= 1
-        bound = np.append(bound[:last], min(bound[last], 0.0))
-    return place[:0], bound[:0]
-
-
-def _errors(x: Floats) -> tuple[float, float]:
-    size = float(np.abs(x[[0, -1]]).max())
-    return UNIT * (96 + 16 * size), 8 * UNIT * size
+def _cut(side: Polygon, start: int, value: float) -> Polygon:
+    """Begin at ratio 1 with a value, then go on from a node."""
+    return Polygon(np.append(0.0, side.x[start:]), np.append(value, side.value[start:]))
 
 
 _REACH: Final = 300.0  # of a curve on a lattice: e**-300 is below every delta
-_UNCOUNTED_CONNECT_THE_DOTS: Final = math.log(
-    1e-40
-)  # what is left beyond counts as infinite (section 12)
 
 
 @final
@@ -445,63 +477,21 @@ class RenyiPart:
     def largest(self) -> float:
         return _REACH
 
-    def _lines(self) -> list[tuple[float, float]]:
-        """Orders t in rising order, and upper bounds on K(t) + ln C(t)."""
-        top = 1e4 if self.curve.limit is None else float(self.curve.limit - 1)
-        scale = [top * math.exp(-0.06 * k) for k in range(219, -1, -1)]
-        moments = [(t, self.curve.log_moment(t)) for t in scale]
-        known = [(t, m + log_constant(t)) for t, m in moments if math.isfinite(m)]
-        return [(t, top + MOMENT_MARGIN * (1 + abs(top))) for t, top in known]
-
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        lines = _envelope(self._lines())
-        reach = min(
-            _REACH, max(1.0, 1.1 * min((top - _UNCOUNTED_CONNECT_THE_DOTS) / t for t, top in lines))
-        )
-        start, x = knots(-reach, reach, step)
-        high = np.exp(_lowest(lines, np.abs(x)))
-        left = np.minimum(x, 0.0)
-        mirrored = -np.expm1(left) + np.exp(left) * high
-        upper = np.minimum(np.where(x >= 0, high, mirrored) * (1 + NODE_MARGIN), 1.0)
-        return above_knots(start, x, upper, step)
+        """Connect the dots, as far as what is left beyond them counts."""
+        limit = math.inf if self.curve.limit is None else float_down(self.curve.limit - 1)
+        end = MomentBound(self.curve.log_moment, limit).epsilon(_UNCOUNTED)
+        reach = min(_REACH, max(1.0, end))
+        return above_points(lambda x: self.finite_parts(x)[1], (-reach, reach), step)
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound what the curve allows at many real eps, by the best order of each."""
-        orders, moments = _known_moments(self.curve)
+        known = zip(self.curve.orders, self.curve.values, strict=True)
+        orders = np.array([float_down(order - 1) for order in self.curve.orders])
+        moments = np.array([float_up((order - 1) * value) for order, value in known])
         high = moment_deltas(float_up(self.curve.rho), orders, moments, np.abs(eps))
-        left = np.minimum(eps, 0.0)
-        mirrored = (-np.expm1(left) + np.exp(left) * high) * (1 + NODE_MARGIN)
+        mirrored = _mirrored(eps, high) * (1 + NODE_MARGIN)
         return np.zeros(len(eps)), np.minimum(np.where(eps >= 0, high, mirrored), 1.0)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (a curve bounds from above only)
         return None
-
-
-@functools.lru_cache(maxsize=64)
-def _known_moments(curve: RenyiCurve) -> tuple[Floats, Floats]:
-    """Return the orders t at which a curve is known, rounded down, and upper bounds on K(t)."""
-    orders = [float_down(order - 1) for order in curve.orders]
-    known = zip(curve.orders, curve.values, strict=True)
-    moments = [float_up((order - 1) * value) for order, value in known]
-    return np.array(orders), np.array(moments)
-
-
-def _envelope(lines: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Keep the lines top - t eps that are lowest somewhere, t rising."""
-    kept: list[tuple[float, float]] = []
-    for t, top in lines:
-        while len(kept) > 1:
-            (s, before), (r, last) = kept[-2], kept[-1]
-            if (last - before) * (t - r) < (top - last) * (r - s):
-                break  # they cross in this order
-            kept.pop()
-        kept.append((t, top))
-    return kept
-
-
-def _lowest(lines: list[tuple[float, float]], eps: Floats) -> Floats:
-    """Bound ln h at eps >= 0 by the line that is lowest there; any line would be sound."""
-    t, top = np.array(lines).T
-    crossings = np.maximum.accumulate(np.diff(top) / np.diff(t))
-    line = np.searchsorted(crossings, eps)
-    return np.asarray(np.minimum(top[line] - t[line] * (1 - NODE_MARGIN) * eps, 0.0))

@@ -290,21 +290,18 @@ class Profile(PrivacyLoss):
         rate = checked_rate(Fraction(taken, people), name="size / population")
         if rate == 1:
             return self
-        from discreet.loss.amplification import FixedSizeShape
-        from discreet.loss.curved_pair import CurvedPair
+        from discreet.loss.amplification import FixedSizePair
 
-        return Profile.of_symmetric(CurvedPair(FixedSizeShape(largest_only(self._all()), rate)))
+        return Profile.of_symmetric(FixedSizePair(largest_only(self._all()), rate))
 
     def shuffled(self, *, population: int) -> Profile:
         """Return the profile of the shuffled reports of a purely private local randomizer."""
         local = self.pure_bound()
         if local is None:
             raise no_pure_bound()
-        from discreet.loss.curved_pair import CurvedPair
         from discreet.loss.shuffle import Shuffle
 
-        shape = Shuffle(epsilon=local, population=population)
-        return Profile.of_symmetric(CurvedPair(shape))
+        return Profile.of_symmetric(Shuffle(epsilon=local, population=population))
 
 
 def _covered(larger: tuple[Composition, ...], smaller: tuple[Composition, ...]) -> bool:

@@ -1,58 +1,38 @@
-"""Losses with finitely many values, and cumulants that two families share.
+"""Pairs with a largest loss: randomized response, Laplace noise, bounded range.
 
 Trust: kernel.
 
-Theorem (key ``connect-the-dots``).  Splitting an atom of mass p at x in [kh, (k+1)h] into p - b at
-kh and b at (k+1)h, where b = p (1 - e**(kh - x)) / (1 - e**-h), keeps both probabilities
-P and Q of the cell; the profile is unchanged at every multiple of h and otherwise rises
-(Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).  Moving mass up raises a profile, moving it
-down lowers it.
-
-Two families have cumulants of the form z e + ln(1 + h(z) (e**(-w(z)) - 1)). Randomized response has
-h = 1/(1 + e**e) and w = 2ze; the Laplace pair has h = z/(2z + 1) and w = (2z + 1)e. In both |h| < 1
-and Re w >= 0 on Re z > 0. docs/proofs/accounting.md bounds the rounding errors that are returned
-here.
-
-Closed forms of pure pairs.
+Definition (randomized response).  With probability delta the loss is infinite; otherwise it is
+epsilon with probability e**epsilon / (1 + e**epsilon), and -epsilon.  It is the worst of all
+(epsilon, delta) mechanisms (key ``randomized-response``).
 
 Theorem (key ``response-binomial``; Kairouz, Oh and Viswanath 2015, theorem 3.3).  n-fold
 randomized response has a binomial privacy loss, whose profile is a finite sum.
 
-The pair of randomized response, which is the worst of all (epsilon, delta) mechanisms.
+Definition (continuous Laplace noise).  With e = distance / scale, L has an atom of mass 1/2 at e,
+one of mass e**-e / 2 at -e, and density e**((l - e)/2) / 4 in between.
+Its profile is (1 - e**((eps - e)/2))+ for eps >= -e, and 1 - e**eps below (key
+``laplace-profile``).  For z with Re z > 0, E e**(zL) = e**(ze) (1 + h (e**(-w) - 1)), with
+h = z/(2z + 1) and w = (2z + 1)e.
 
-Definition.  With probability delta the loss is infinite; otherwise it is epsilon with probability
-e**epsilon / (1 + e**epsilon), and -epsilon.
+Both cumulants are z e + ln(1 + h(z) (e**(-w(z)) - 1)); randomized response has h = 1/(1 + e**e) and
+w = 2ze.  In both |h| < 1 and Re w >= 0 on Re z > 0.  docs/proofs/accounting.md bounds the rounding
+errors that are returned here.
 
-Theorem (key ``randomized-response``).  Every (epsilon, delta)-private mechanism is dominated by
-this pair (Kairouz, Oh and Viswanath 2015, theorem 3.4).
-
-The pairs of continuous Laplace and of two-sided geometric (discrete Laplace) noise.
-
-Definition. Continuous noise: with e = distance / scale, L has an atom of mass 1/2 at e, one of mass
-e**-e / 2 at -e, and density e**((l - e)/2) / 4 in between.
-
-Theorem (key ``laplace-profile``).  delta(eps) = (1 - e**((eps - e)/2))+ for eps >= -e, and
-1 - e**eps below (Balle, Barthe and Gaboardi 2018, theorem 3).  For z with Re z > 0,
-E e**(zL) = e**(ze) (1 + h (e**(-w) - 1)), with h = z/(2z + 1) and w = (2z + 1)e.
-
-Definition. Two-sided geometric noise at an integer distance: with a = e**(-1/scale) and distance d,
-the loss is (d - 2j)/scale for j = 0..d: with mass 1/(1+a) at j = 0, (1-a) a**j / (1+a) in between,
-and a**d / (1+a) at j = d.
-
+Definition (two-sided geometric noise at an integer distance).  With a = e**(-1/scale) and distance
+d, the loss is (d - 2j)/scale for j = 0..d: with mass 1/(1+a) at j = 0, (1-a) a**j / (1+a) in
+between, and a**d / (1+a) at j = d.
 Theorem (key ``discrete-laplace-loss``).  This is the loss of integer x + Z against x + d + Z when
 P[Z = k] is proportional to e**(-|k|/scale); at distance 1 it is randomized response with
 epsilon = 1/scale.
-
 Consequence.  Let e = d/scale, w = 1/scale and r = e**(-(2t+1) w).  Then
 ln E e**(tL) = t e + ln(1 + y) with y = -(1 - e**(-2tw)) a/(1 + a) (1 - r**d)/(1 - r) > -1/2.
 Proof.  The loss is (d - 2J)/scale with P[J > j] = a**(j+1)/(1+a) for j < d, and
 E[q**J] = 1 - (1 - q) sum of P[J > j] q**j, where q = e**(-2tw), so that a q = r.
 
-The pair that dominates every mechanism of bounded range, such as the exponential mechanism.
-
-Definition.  A mechanism has range e if its loss between any two neighbors stays within an interval
-of length e.  The pair: L has density e**((l - e)/2) / (2 (1 - e**-e)) on [-e, e], and no atoms.
-
+Definition (bounded range).  A mechanism has range e if its loss between any two neighbors stays
+within an interval of length e, as that of the exponential mechanism does.  The pair: L has density
+e**((l - e)/2) / (2 (1 - e**-e)) on [-e, e], and no atoms.
 Theorem (key ``bounded-range-pair``).  Over all mechanisms of range e, the largest delta(eps) is
 (1 - e**((eps - e)/2))**2 / (1 - e**-e) on [-e, e], 0 above and 1 - e**eps below.  That is the
 profile of this pair, which therefore dominates them all, in adaptive compositions as well.
@@ -66,7 +46,7 @@ With w = (2z + 1)e, E e**(zL) = e**(ze) (1 - e**-w) / ((2z + 1)(1 - e**-e)).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self, final
@@ -75,61 +55,11 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
+from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.finite import Atoms, AtomTransform
 from discreet.loss.moments import RenyiCurve
-from discreet.loss.pair import (
-    LARGEST_LOSS,
-    Complexes,
-    CumulantLine,
-    Floats,
-    Pair,
-    PrivacyLossDistribution,
-    ProfileCurve,
-)
+from discreet.loss.pair import LARGEST_LOSS, Complexes, CumulantLine, Pair
 from discreet.loss.rounding import TINIEST, UNIT, Bracket
-
-Cells = Callable[[Floats, float, float], Floats]
-"""Masses of intervals of a density on [-top, top]: their left ends, their width, and top."""
-
-
-def cells_above(
-    epsilon: Fraction, step: Fraction, masses: Cells, *, atom: float, units: int
-) -> PrivacyLossDistribution:
-    """Spread each cell of a density e**(l/2) over its ends, keeping both probabilities of it.
-
-    The share of the upper end of [x, x + h] is (1 - e**(-h/2)) / (1 - e**-h) = 1 / (1 + e**(-h/2)).
-    A support that ends off the lattice is rounded up, which is more loss.  ``atom`` is the mass at
-    epsilon; at -epsilon it is e**-epsilon of that.
-    """
-    cells, h = math.ceil(epsilon / step), float(step)
-    mass = masses(np.arange(-cells, cells, dtype=np.float64) * h, h, cells * h)
-    upper = min(1.0, 1 / (1 + math.exp(-h / 2)) * (1 + 32 * UNIT))
-    out = np.zeros(2 * cells + 1)
-    out[1:] += mass * upper
-    out[:-1] += mass * (1 - upper)
-    out[-1] += atom
-    out[0] += atom * math.exp(-cells * h)
-    return PrivacyLossDistribution(-cells, out * (1 + UNIT * (units + 16 * cells * h)), 0.0, 0.0)
-
-
-def cells_below(
-    epsilon: Fraction, step: Fraction, masses: Cells, *, atom: float, units: int
-) -> PrivacyLossDistribution:
-    """Merge cells centered on the lattice: there P/Q is e**(kh) exactly, by symmetry.
-
-    The half cells at the two ends move down.  A support that ends off the lattice is rounded down.
-    """
-    cells = math.floor(epsilon / step)
-    h, top = float(step), float(step * cells)
-    if cells == 0:
-        return PrivacyLossDistribution(0, np.ones(1) * (1 - 4 * UNIT), 0.0, 0.0)
-    out = np.zeros(2 * cells + 1)
-    out[1:-1] = masses((np.arange(1 - cells, cells) - 0.5) * h, h, top)
-    half = masses(np.array([-top, top - h / 2]), h / 2, top)
-    out[0] += half[0] + atom * math.exp(-top)
-    out[-2] += half[1]
-    out[-1] += atom
-    return PrivacyLossDistribution(-cells, out * (1 - UNIT * (units + 16 * top)), 0.0, 0.0)
 
 
 def on_reals(orders: Floats, e: Floats, h: Floats, w: Floats) -> tuple[Floats, Floats]:
@@ -137,12 +67,6 @@ def on_reals(orders: Floats, e: Floats, h: Floats, w: Floats) -> tuple[Floats, F
     y = h * np.expm1(-w)
     straight = orders * e
     return straight + np.log1p(y), 64 * UNIT * (straight + 4 * np.abs(y))
-
-
-def on_real(order: float, e: float, h: float, w: float) -> tuple[float, float]:
-    """Evaluate at one order for one parameter, with an error bound: ``on_reals`` for less work."""
-    y, straight = h * math.expm1(-w), order * e
-    return straight + math.log1p(y), 64 * UNIT * (straight - 4 * y)
 
 
 def on_line(z: Complexes, e: Floats, h: Complexes, w: Complexes) -> tuple[Complexes, Floats]:
@@ -166,9 +90,26 @@ def summed_line(counts: Floats, value: Complexes, error: Floats) -> CumulantLine
 _FEW: Final = 64
 
 
+class _Epsilon(Pair):
+    """A pair with a largest loss that losses come as close to as they like, and mostly are near."""
+
+    __slots__ = ()
+
+    epsilon: Fraction
+
+    def largest(self) -> float:
+        return float_up(self.epsilon)
+
+    def largest_below(self) -> float:
+        return float_down(self.epsilon)
+
+    def boundless(self) -> bool:
+        return self.epsilon > LARGEST_LOSS
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class ResponsePair(Pair):
+class ResponsePair(_Epsilon):
     """The worst pair of distributions that (epsilon, delta) allows.
 
     >>> ResponsePair(Fraction(1), Fraction(0)).group(3)
@@ -187,14 +128,7 @@ class ResponsePair(Pair):
         return ResponsePair(self.epsilon * k) if self.delta == 0 else None
 
     def cumulant(self, t: float) -> float:
-        """Evaluate the closed form and add its error bound."""
-        if self.delta == 1:  # no loss is finite
-            return -math.inf
-        e = float(self.epsilon)
-        small = math.exp(-e)
-        value, error = on_real(t, e, small / (1 + small), 2 * t * e)
-        lost = math.log1p(-float(self.delta))
-        return value + lost + 2 * (error + 17 * UNIT * (value - lost))
+        return Pair.cumulant(self, t) if self.delta < 1 else -math.inf  # no loss is finite
 
     def infinity(self) -> Bracket:
         if not self.delta:
@@ -204,22 +138,8 @@ class ResponsePair(Pair):
     def exact_infinity(self) -> Fraction:
         return self.delta
 
-    def largest(self) -> float:
-        return float_up(self.epsilon)
-
-    def largest_below(self) -> float:
-        """Epsilon has positive probability."""
-        return float_down(self.epsilon)
-
-    def boundless(self) -> bool:
-        """Finite losses are mostly epsilon."""
-        return self.epsilon > LARGEST_LOSS
-
     def grain(self) -> Fraction | None:
         return self.epsilon
-
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        return self._from_atoms if count == 1 else None
 
     def atoms(self) -> Atoms:
         e, stay = float(self.epsilon), float(1 - self.delta)
@@ -277,7 +197,7 @@ class _Transform:
 
 @final
 @dataclass(frozen=True, slots=True)
-class LaplacePair(Pair):
+class LaplacePair(_Epsilon):
     """Laplace noise around two points that are epsilon scales apart.
 
     >>> LaplacePair(Fraction(1)).largest()
@@ -288,26 +208,6 @@ class LaplacePair(Pair):
 
     def group(self, k: int) -> LaplacePair:
         return LaplacePair(self.epsilon * k)
-
-    def cumulant(self, t: float) -> float:
-        """Evaluate the closed form and add its error bound."""
-        e = float(self.epsilon)
-        value, error = on_real(t, e, t / (2 * t + 1), (2 * t + 1) * e)
-        return value + 2 * (error + 5 * UNIT * value)
-
-    def largest(self) -> float:
-        return float_up(self.epsilon)
-
-    def largest_below(self) -> float:
-        """Epsilon has positive probability."""
-        return float_down(self.epsilon)
-
-    def boundless(self) -> bool:
-        """Half of the answers lose epsilon."""
-        return self.epsilon > LARGEST_LOSS
-
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        return self._at_one_point if count == 1 else None
 
     def grain(self) -> Fraction | None:
         return self.epsilon
@@ -322,23 +222,12 @@ class LaplacePair(Pair):
         high = np.where(eps < self.largest(), np.minimum(value + wrong, 1.0), 0.0)
         return np.minimum(np.maximum(value - wrong, 0.0), high), high
 
-    def above(self, step: Fraction) -> PrivacyLossDistribution:
-        return cells_above(self.epsilon, step, _cells, atom=0.5, units=64)
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution:
-        return cells_below(self.epsilon, step, _cells, atom=0.5, units=64)
-
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _TransformOfLaplace:
         return _TransformOfLaplace(
             np.array([float(pair.epsilon) for pair, _ in pairs])[:, None],
             np.array([float(count) for _, count in pairs]),
         )
-
-
-def _cells(left: Floats, width: float, top: float) -> Floats:
-    """Mass of the density e**((l - top)/2) / 4 on [left, left + width]."""
-    return np.asarray(0.5 * np.exp((left - top) / 2) * math.expm1(width / 2))
 
 
 @final
@@ -434,9 +323,6 @@ class DiscreteLaplacePair(Pair):
         """At least half of the answers lose distance / scale."""
         return self.distance > LARGEST_LOSS * self.scale
 
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        return self._from_atoms if count == 1 and self.distance <= _MOST_LOSSES else None
-
     def grain(self) -> Fraction:
         """All losses are multiples of 1/scale, of the parity of the distance."""
         return 1 / self.scale if self.distance % 2 else 2 / self.scale
@@ -469,10 +355,10 @@ _LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
 
 @final
 @dataclass(frozen=True, slots=True)
-class BoundedRangePair(Pair):
+class BoundedRangePair(_Epsilon):
     """The worst that a loss within an interval of length epsilon allows.
 
-    >>> round(BoundedRangePair(Fraction(1)).closed_form(1)(0.0).high, 6)
+    >>> round(BoundedRangePair(Fraction(1)).closed_form()(0.0).high, 6)
     0.244919
     """
 
@@ -487,34 +373,13 @@ class BoundedRangePair(Pair):
     def curve(self) -> RenyiCurve:
         return RenyiCurve(rho=self.epsilon**2 / 8)
 
-    def gain(self, t: float) -> float:
-        e = max(float(self.epsilon), _LEAST)
-        ratio = math.expm1(-(2 * t + 1) * e) / math.expm1(-e)
-        return t * e + math.log(ratio / (2 * t + 1)) - t * (t + 1) * e * e / 8
-
     def attained(self) -> ResponsePair:
         """Two losses at the ends of a centered interval: a selection between two candidates."""
         return ResponsePair(self.epsilon / 2)
 
     def cumulant(self, t: float) -> float:
-        """Evaluate the closed form and add its error bound; no loss exceeds epsilon."""
-        value, error = _on_real(t, max(float(self.epsilon), _LEAST))
-        most = t * self.largest() * (1 + 2 * UNIT)
-        return min(value + 2 * (error + 5 * UNIT * abs(value)), most)
-
-    def largest(self) -> float:
-        return float_up(self.epsilon)
-
-    def largest_below(self) -> float:
-        """Losses come as close to epsilon as they like."""
-        return float_down(self.epsilon)
-
-    def boundless(self) -> bool:
-        """Most losses are near epsilon."""
-        return self.epsilon > LARGEST_LOSS
-
-    def closed_form(self, count: int) -> ProfileCurve | None:
-        return self._at_one_point if count == 1 else None
+        """Cut the closed form, as no loss exceeds epsilon."""
+        return min(Pair.cumulant(self, t), t * self.largest() * (1 + 2 * UNIT))
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         """Evaluate the closed form at many points; below -epsilon it is 1 - e**eps."""
@@ -528,39 +393,12 @@ class BoundedRangePair(Pair):
         wrong = np.where(inside, near, moved) + 96 * UNIT * value
         return np.maximum(value - wrong, 0.0), np.minimum(value + wrong + _LEAST, 1.0)
 
-    def above(self, step: Fraction) -> PrivacyLossDistribution:
-        """Spread the cells, as for the Laplace pair; a wider range allows more mechanisms."""
-        if not self.epsilon:
-            return PrivacyLossDistribution(0, np.ones(1), 0.0, 0.0)
-        return cells_above(self.epsilon, step, _cells_of_bounded_range, atom=0.0, units=128)
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution:
-        """Merge the cells; a narrower range allows fewer mechanisms."""
-        return cells_below(self.epsilon, step, _cells_of_bounded_range, atom=0.0, units=128)
-
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _TransformOfBoundedRange:
         return _TransformOfBoundedRange(
             np.array([max(float(pair.epsilon), _LEAST) for pair, _ in pairs])[:, None],
             np.array([float(count) for _, count in pairs]),
         )
-
-
-def _cells_of_bounded_range(left: Floats, width: float, top: float) -> Floats:
-    """Mass of the density e**((l - top)/2) / (2 (1 - e**-top)) on [left, left + width]."""
-    return np.asarray(np.exp((left - top) / 2) * (math.expm1(width / 2) / -math.expm1(-top)))
-
-
-def _on_real(t: float, e: float) -> tuple[float, float]:
-    """Evaluate at one order for one parameter: ``_TransformOfBoundedRange.real`` for less work."""
-    straight, rest = t * e, -math.expm1(-e)
-    if t <= 0.5:
-        y = (-math.expm1(-2 * t * e) * (math.exp(-e) / rest) - 2 * t) / (2 * t + 1)
-        return straight + math.log1p(y), UNIT * (64 * straight + 512 * t) + _LEAST * t
-    logs = math.log(-math.expm1(-(2 * t + 1) * e)), math.log(2 * t + 1), math.log(rest)
-    size = 8 + abs(logs[0]) + logs[1] + abs(logs[2])
-    error = UNIT * (64 * straight + 32 * size) + _LEAST * t
-    return straight + (logs[0] - logs[1] - logs[2]), error
 
 
 @final

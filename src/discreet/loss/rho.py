@@ -208,11 +208,11 @@ def largest_growth(parts: Iterable[Composition], count: int = 1) -> MomentGrowth
 
 
 def _growth(pair: Pair) -> MomentGrowth | None:
-    if isinstance(pair, KnowsGrowth):
-        return pair.growth()
     largest = pair.largest()
     if math.isfinite(largest):
         return MomentGrowth(linear=max(0.0, largest))
+    if isinstance(pair, KnowsGrowth):
+        return pair.growth()
     rho = _rho(pair)
     return None if rho is None else MomentGrowth(rho)
 

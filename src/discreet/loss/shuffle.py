@@ -36,9 +36,9 @@ import numpy as np
 
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, float_down, float_up
-from discreet.loss.curved_pair import LossEnds
-from discreet.loss.elementary import exp, reciprocal
-from discreet.loss.pair import Floats
+from discreet.loss.curved_pair import CurvedPair, LossEnds
+from discreet.loss.dots import Floats
+from discreet.loss.elementary import exp
 from discreet.loss.parameters import checked_count, checked_delta, checked_epsilon
 from discreet.loss.polygon import HalfProfile, tabulated_profile
 from discreet.loss.pure_pairs import ResponsePair
@@ -56,7 +56,7 @@ _TINY: Final = _ONE >> 152  # weights below 2**-152 go to the uncounted rest
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class Shuffle:
+class Shuffle(CurvedPair):
     """The worst-case pair of shuffled reports; ``binary`` for binary randomized response alone.
 
     >>> Shuffle(epsilon=1, population=1000).delta(epsilon="0.18242") <= 1e-6
@@ -99,7 +99,7 @@ class Shuffle:
         """Bound h(ratio) from above, for a ratio e**epsilon >= 1."""
         return self._ends(ratio)[1]
 
-    def profile(self, eps: float) -> Bracket:
+    def whole(self, eps: float) -> Bracket:
         """Enclose delta at a central epsilon."""
         odds = exp(min(Fraction(eps), _FAR))
         return Bracket(float_down(self._ends(odds.high)[0]), float_up(self._ends(odds.low)[1]))
@@ -107,7 +107,7 @@ class Shuffle:
     def _ends(self, ratio: Fraction) -> tuple[Fraction, Fraction]:
         """Bound h(ratio) from both sides."""
         decay = exp(-self.local)
-        keep = reciprocal(Interval(1 + decay.low, 1 + decay.high))
+        keep = Interval(1 / (1 + decay.high), 1 / (1 + decay.low))
         x = [keep.low - ratio * (1 - keep.low), keep.high - ratio * (1 - keep.high)]
         y = [ratio * keep.low - (1 - keep.low), ratio * keep.high - (1 - keep.high)]
         gain = math.floor(x[0] * _FACTOR), math.ceil(x[1] * _FACTOR)
@@ -133,7 +133,7 @@ class Shuffle:
         """Add up over crowds, for many eps at once."""
         e = float(self.local)
         if self.local > _MOST_LOCAL:
-            brackets = [self.profile(float(x)) for x in eps]
+            brackets = [self.whole(float(x)) for x in eps]
             return np.array([b.low for b in brackets]), np.array([b.high for b in brackets])
         keep, decay, a = 1 / (1 + math.exp(-e)), math.exp(-e), np.exp(np.minimum(eps, e))
         x, y = -keep * np.expm1(np.minimum(eps - e, 0.0)), keep * (a - decay)
@@ -163,7 +163,7 @@ class Shuffle:
         """Nobody else may answer at random, and then the report is all there is."""
         return LossEnds(Bracket(0.0, 0.0), float_down(self.local), float_up(self.local))
 
-    def cumulant(self, t: float) -> float:
+    def moment(self, t: float) -> float:
         """Bound by the local randomizer: shuffling is post-processing."""
         return ResponsePair(self.local).cumulant(t)
 

@@ -386,8 +386,8 @@ def _summed(
         points //= 4
     far = widest * math.ceil(12 * math.sqrt(2) * spread + (0 if light else 60))
     lattice = functools.reduce(_common, (weight for weight, _, _ in known))
-    step = lattice * max(1, math.ceil(far / lattice / (8 * points)))
-    size = max(2 << math.ceil(far / step).bit_length(), _SHORTEST)
+    step = lattice * max(1, math.ceil(far / lattice / (8 * points - 1)))
+    size = max(1 << (2 * math.ceil(far / step) + 1).bit_length(), _SHORTEST)
     waves, beyond = np.ones(size // 2 + 1, np.complex128), 0.0
     for weight, noise, count in known:
         ends = min(size // 2 - 1, math.ceil(_REACH * weight * Fraction(noise.width) / step) + 2)

@@ -108,6 +108,10 @@ class _Aggregates:
         total = Aggregate("APPROX_QUANTILES", read_expression(of), parameter=Fraction(count))
         return self._add(total, **options)
 
+    def median_absolute_deviation(self, of: str, **options: Unpack[Options]) -> Asked:
+        """Take the median distance of the values from their median."""
+        return self._add(Aggregate("MEDIAN_ABSOLUTE_DEVIATION", read_expression(of)), **options)
+
     def mode(self, of: str, **options: Unpack[Options]) -> Asked:
         """Take the most frequent of the public values of an expression."""
         return self._add(Aggregate("MODE", read_expression(of)), **options)
@@ -191,17 +195,17 @@ def read_items(items: tuple[str, ...], named: dict[str, str]) -> tuple[Item, ...
 def _pair(bounds: object, name: str) -> Pair | None:
     if bounds is None:
         return None
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2 or None in bounds:
         raise WrongKind(
-            what=f"{name} is not a pair.",
-            why="a bound has two ends.",
-            do=f"give {name} as (low, high).",
+            what=f"{name} needs a low and a high end.",
+            why="noise has to hide the largest possible value, so both ends must be known.",
+            do=f"give {name}=(0, 100), or low=0, high=100.",
         )
     low, high = (decimal(end, name=name) for end in bounds)
     if low > high:
         raise OutOfRange(
-            what=f"{name} has its lower end above.",
-            why="no value lies between the ends.",
+            what=f"the low end of {name} is above the high end.",
+            why="no value lies between them.",
             do=f"give {name} as (low, high).",
         )
     return low, high

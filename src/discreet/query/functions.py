@@ -553,6 +553,7 @@ AGGREGATES: Final[dict[str, Function]] = {
             "STDDEV_SAMP": "the square root of VAR_SAMP",
             "PERCENTILE_CONT": "the value at a fraction",
             "APPROX_QUANTILES": "n + 1 values at k / n",
+            "MEDIAN_ABSOLUTE_DEVIATION": "the median distance from the median",
         }.items()
     },
     "MODE": Function("MODE", (_LISTED,), "same", "the most frequent of the public values"),

@@ -362,7 +362,7 @@ def _part(  # noqa: PLR0911 (cases)
                 rows=rows,
                 groups=limits.groups,
                 available=limits.available,
-                confidence=_sure(setting),
+                confidence=_sure(setting, measured, use),
                 levels=measured.levels[name],
                 as_tree=setting.blind,
             )
@@ -371,11 +371,17 @@ def _part(  # noqa: PLR0911 (cases)
             raise LookupError(message)
         case Leaves():
             needed = users[use].leaf_part(use, measure, limits)
-            return replace(needed, confidence=_sure(setting))
+            return replace(needed, confidence=_sure(setting, measured, use))
 
 
-def _sure(setting: Setting) -> Fraction:
-    return max(setting.ask.confidence, _LEAST_SURE)
+def _sure(setting: Setting, measured: MeasuredAggregates, use: ReleaseInput) -> Fraction:
+    """Return the confidence of each interval; those on which one number rests hold together."""
+    together = max(
+        1 if estimator.listed else len(estimator.choices())
+        for estimator, uses in zip(measured.estimators, measured.uses, strict=True)
+        if use in uses
+    )
+    return 1 - (1 - max(setting.ask.confidence, _LEAST_SURE)) / together
 
 
 def _is_still(part: Part, relation: Relation) -> bool:

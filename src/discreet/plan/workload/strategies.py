@@ -116,8 +116,9 @@ class Workload:
 
     def inside(self, kind: int) -> tuple[tuple[str, ...], tuple[int, ...], list[tuple[int, ...]]]:
         """Return the answers of one value, its cells, and the places of the answers of each."""
-        kinds = self.kinds or (0,) * len(self.names)
-        chosen = [at for at, each in enumerate(kinds) if each == kind]
+        if not any(self.kinds):
+            return self.names, tuple(range(len(self.cells))), list(self.cells)
+        chosen = [at for at, each in enumerate(self.kinds) if each == kind]
         places = {at: index for index, at in enumerate(chosen)}
         held = [tuple(places[at] for at in cell if at in places) for cell in self.cells]
         cells = tuple(at for at, cell in enumerate(held) if cell)
@@ -428,7 +429,11 @@ class _Part:
 
 def _joined(workload: Workload, parts: Sequence[_Part]) -> CellStrategy:
     """Return strategies of all values as one, with sums that rows move by about as much."""
-    size = len(workload.cells)
+    size, (value, *others) = len(workload.cells), workload.values
+    if not others and value.step == 1:  # there is nothing to join
+        (alone,) = (part.strategy for part in parts)
+        unit = value.most * alone.unit
+        return replace(alone, values=workload.values, source=workload.source, unit=unit)
     sums: list[tuple[int, ...]] = []
     factors: list[tuple[int, ...]] = []
     answers: dict[str, Weights] = {}
