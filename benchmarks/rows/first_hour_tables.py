@@ -382,7 +382,8 @@ def _text(value: object) -> str:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value).casefold()
+    text = str(value).casefold()
+    return {"yes": "true", "no": "false"}.get(text, text)  # which DuckDB reads as booleans
 
 
 def judged(question: str, truth: Truth, rows: Iterable[Mapping[str, Any]]) -> str:

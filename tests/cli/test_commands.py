@@ -177,7 +177,7 @@ def test_planning_spends_nothing_and_makes_no_ledger(tmp_path):
     pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
     answered(tmp_path, *SET_UP)
     done = answered(tmp_path, "plan", BY_WARD, "--error=n=500")
-    assert "is off by at most" in done.stdout
+    assert "error, with 95 % confidence" in done.stdout
     alone = answered(tmp_path, "plan", BY_WARD, "--error", "500")
     assert alone.stdout == done.stdout == answered(tmp_path, "plan", BY_WARD, "--error=500").stdout
     dry = answered(tmp_path, "ask", BY_WARD, "--error=n=500", "--dry-run")

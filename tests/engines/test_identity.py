@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from discreet.engines.connection import Connection
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import Connection, DuckDB
 from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.csv_structure import check_header
@@ -299,10 +298,11 @@ def test_names_with_numbers_in_them_are_names():
     )
 
 
-def test_an_index_of_pandas_is_refused_with_the_way_out(tmp_path):
+def test_a_nameless_first_column_as_pandas_writes_it_has_a_name(tmp_path):
     pd.DataFrame(ROWS).to_csv(tmp_path / "people.csv")
-    with pytest.raises(UnreadableSource, match="index=False"):
-        DuckDB({"people": str(tmp_path / "people.csv")}, ONE)
+    with DuckDB({"people": str(tmp_path / "people.csv")}, ONE) as engine:
+        assert list(engine.tables()["people"]) == ["unnamed", *ROWS]
+        assert total(engine) == [sum(ROWS["age"])]
 
 
 # --- frames -----------------------------------------------------------------------------------

@@ -146,6 +146,8 @@ TWO_SUMS = (
     "SELECT ward, SUM(cost) FILTER (WHERE cost > 5) AS a, SUM(cost) FILTER (WHERE born > 0) AS b "
     "FROM visits GROUP BY ward"
 )
+AT_A = "SELECT COUNTIF(paid) AS p FROM visits WHERE ward = 'A'"
+STEPS_AT_A = STEPS.replace("GROUP", "WHERE ward = 'A' GROUP")
 LIMITS = "contribution_bounds"
 ONE = {"low": 0, "high": 1}
 SURE = {"nullable": False}
@@ -191,6 +193,8 @@ PLANTS = {
     "key of a table in cells": (STEPS, lambda m: keyed("patient", "sex")),
     "key with a group": (PAID, lambda m: keyed("patient", "ward")),
     "key with a group in all totals": (TOTALS, lambda m: keyed("patient", "ward")),
+    "key with a condition": (AT_A, lambda m: keyed("patient", "ward")),
+    "key with a condition in cells": (STEPS_AT_A, lambda m: keyed("patient", "ward")),
     "constant values": (
         DISTINCT,
         lambda m: contextlib.nullcontext(changed(city=SAME, visit=SAME)),

@@ -101,6 +101,7 @@ def votes(people=750):
             "id": person,
             "vote": draw.choice("YNA"),
             "age": draw.randint(18, 70),
+            "school": draw.choice((9, 12, 14, 18)),
             "town": draw.randint(1, 5),
             "female": draw.randint(0, 1),
             "day": _day(draw, "{0}-{1:02}-{2:02}", 2010, 2020),

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 import discreet as dp
-from discreet.errors import WrongKind
+from discreet.errors import OutOfRange, WrongKind
 from discreet.plan.policy.policy import read_policy
 from tests.cli.test_commands import answered, run
 from tests.first_hour.made_up import Terminal, write
@@ -103,6 +103,33 @@ def test_text_in_double_quotes_is_told_apart(folder):
     assert "Do:  text goes in single quotes: 't1'; use one of: age, person, town." in refused.stderr
     plain = run(folder, "plan", f"{COUNT} WHERE town = t1", "--epsilon=0.1")
     assert "single quotes" not in plain.stderr
+
+
+def test_a_file_as_r_writes_it_is_read_as_it_is(tmp_path):
+    lines = [f'"{at + 1}",{at % 2},{20 + at % 50}' for at in range(600)]
+    (tmp_path / "people-2024.csv").write_text("\n".join(['"",sex,age', *lines]) + "\n")
+    answered(tmp_path, "init", "people-2024.csv", "--owner", "--yes", "--accept-proposals")
+    asked = ("ask", "SELECT sex, AVG(age) AS m FROM people_2024 GROUP BY sex", "--epsilon=0.9")
+    rows = json.loads(answered(tmp_path, *asked, "--json").stdout)["rows"]
+    assert all(abs(row["m"] - 44.5) < 4 for row in rows)
+
+
+def test_the_leftovers_of_a_ledger_are_noticed_before_the_first_question(folder):
+    (folder / "policy.toml").unlink()
+    (folder / "towns.ledger").unlink()
+    terminal = Terminal(folder, "init", "towns.csv", "--owner")
+    assert terminal.answer() != 0
+    assert terminal.prompts == 0
+    assert "or name another ledger" in terminal.shown
+
+
+def test_one_end_of_bounds_is_not_enough(folder):
+    with dp.open(folder / "towns.csv", policy=folder / "policy.toml") as session:
+        table = session.table("towns")
+        with pytest.raises(WrongKind, match="low=0, high=100"):
+            table.mean("age", low=0)
+        with pytest.raises(OutOfRange, match="low end of bounds is above"):
+            table.mean("age", low=9, high=0)
 
 
 def test_several_files_in_a_list_are_named_one_by_one():

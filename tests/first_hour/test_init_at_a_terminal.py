@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.rows.first_hour_tables import write_tables
 from discreet.plan.policy.policy import read_policy
 from discreet.query.types import Type
 from tests.cli.test_commands import answered, run
@@ -57,8 +58,13 @@ def test_the_policy_answers_and_says_who_confirmed_it(asked):
     assert run(folder, "check").exit_code == 0
 
 
-def test_the_transcript_of_men_and_their_years(tmp_path):
-    write(tmp_path / "males.csv", list(TABLES["males"]()))
+@pytest.mark.parametrize("itself", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_transcript_of_men_and_their_years(tmp_path, itself):
+    """It is the same for made-up men and for the table of the package, which is downloaded."""
+    if itself:
+        write_tables(tmp_path)
+    else:
+        write(tmp_path / "males.csv", list(TABLES["males"]()))
     terminal = Terminal(tmp_path, "init", "males.csv", "--owner")
     assert terminal.answer() == 0
     for words in (
@@ -130,6 +136,18 @@ def test_forms_of_numbers_and_days_are_found(tmp_path):
     assert table.column("betrag").type is Type.FLOAT
     assert table.column("geboren").days[0].year < 1900
     assert table.column("note").type is Type.INTEGER  # 2,0 is one
+
+
+def test_whole_numbers_with_gaps_are_listed(tmp_path):
+    write(tmp_path / "votes.csv", list(TABLES["votes"]()))
+    terminal = Terminal(tmp_path, "init", "votes.csv", "--owner")
+    assert terminal.answer("id") == 0
+    assert "integer   9, 12, 14, 18" in terminal.shown
+    (table,) = read_policy(tmp_path / "policy.toml").tables
+    assert table.column("school").categories == (9, 12, 14, 18)
+    by_school = "SELECT school, COUNT(*) AS n, AVG(school) AS m FROM votes GROUP BY school"
+    told = answered(tmp_path, "ask", by_school, "--epsilon=0.9").stdout.splitlines()
+    assert [line.split()[0] for line in told[2:6]] == ["9", "12", "14", "18"]
 
 
 def test_a_size_that_stays_private_warns_of_nothing(tmp_path):

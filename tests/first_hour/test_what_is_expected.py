@@ -77,6 +77,18 @@ def test_groups_that_are_too_small_cost_nothing(votes, key):
     assert "fine" not in plan
 
 
+def test_values_that_are_declared_are_not_counted_for_a_price(votes):
+    told = refused(votes, "SELECT COUNT(DISTINCT vote) AS n FROM votes", 0.5)
+    assert "at most 3 values are declared" in told
+    people = "SELECT COUNT(DISTINCT id) AS n FROM votes"
+    assert "750 people" in answered(votes, "plan", people, "--epsilon=0.5").stdout
+
+
+def test_what_needs_more_people_is_not_sent_to_larger_groups(votes):
+    told = refused(votes, "SELECT CORR(age, town) AS r FROM votes", 0.01)
+    assert "larger groups" not in told
+
+
 def test_one_value_of_a_key_is_not_the_whole_table(votes):
     question = "SELECT age, COUNT(*) AS n FROM votes WHERE age IN (30, 31) GROUP BY age"
     assert "one age has about 14 rows" in answered(votes, "plan", question, "--epsilon=5").stdout

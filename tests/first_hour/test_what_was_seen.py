@@ -41,6 +41,20 @@ def test_truth_values_are_added_up_and_compared_as_the_file_writes_them(tmp_path
     assert row["w"] > 0.9
 
 
+def test_a_condition_completes_a_key(tmp_path):
+    write(tmp_path / "males.csv", list(TABLES["males"]()))
+    answered(tmp_path, "init", "males.csv", "--owner", "--yes", "--accept-proposals")
+    for condition, width in (
+        ("year = 1985", "n ± 30 "),  # a man has one row in a year
+        ("1985 = year AND wage > 0", "n ± 30 "),
+        ("year IN (1985, 1986)", "n ± 240 "),
+        ("year >= 1985", "n ± 240 "),
+        ("school = 12", "n ± 240 "),
+    ):
+        question = f"SELECT COUNT(*) AS n FROM males WHERE {condition}"  # noqa: S608
+        assert width in answered(tmp_path, "plan", question, "--epsilon=0.1").stdout
+
+
 def test_categories_keep_the_type_of_the_column(tmp_path):
     rows = [{"differ": f"{1 + at % 3}.0" if at % 7 else ""} for at in range(900)]
     write(tmp_path / "marks.csv", rows)
@@ -125,4 +139,6 @@ def test_a_check_says_which_limit_hurts(tmp_path):
     (tmp_path / "policy.toml").write_text(policy + years)
     told = answered(tmp_path, "check", "--data=males.csv").stdout
     assert "the limit cuts 75 % of groups, from 100 % of units" in told
-    assert "What costs most: males.year groups of a unit, by year (at most 2) loses 75 %" in told
+    assert (
+        "What costs most: males.year, groups of a unit, by year (at most 2): 75 % is lost." in told
+    )

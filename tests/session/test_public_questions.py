@@ -208,7 +208,7 @@ def test_other_floats_are_private_groups_with_one_zero_and_a_warning(asked):
         people([0.5] * len(amounts), amounts),
     )
     assert plan.selection is not None
-    assert "every distinct number of amount" in plan.warnings[0]
+    assert "each distinct value of amount" in plan.warnings[0]
     shown = [(row["amount"], row["n"]) for row in release]
     assert [each for each in shown if each[0] is not None] == [(0.0, 12), (0.3, 4), (0.1 + 0.2, 4)]
     assert all(math.copysign(1, value) == 1 for value, _ in shown if value is not None)

@@ -131,7 +131,7 @@ def test_another_draw_is_offered_with_its_price_and_confirmed(people):
     found = ana.post(f"/data/clinic/releases/{entry}", data={"csrf": token(ana)})
     base = str(found.url)
     said = words(found.text)
-    assert "25 % of yours, 20 % of the dataset on another draw" in said
+    assert "25 % of your budget, 20 % of the dataset on another draw" in said
     offered = float(re.search(r"visits, both combined ± [\d.]+ → about ± ([\d.e+]+)", said)[1])
     charges = sum(each["kind"] == "charge" for each in record(counter).entries())
 
@@ -170,7 +170,7 @@ def test_a_confirmation_is_for_its_price_alone(people):
     shown = {"csrf": token(ana), "sql": "SELECT AVG(cost) AS c FROM visits", "by": "epsilon"}
     planned = ana.post("/data/clinic/query", data={**shown, "amount": "0.11", "action": "plan"})
     said = words(planned.text)
-    assert "13.8 % of yours, 11 % of the dataset" in said
+    assert "13.8 % of your budget, 11 % of the dataset" in said
     assert "answered before?" in said
     assert "clip: cost below 0 counts as 0, and above 900 as 900" in said
     assert re.search(r"sum: Laplace scale = [\d.e+]+ \(grid of", said)

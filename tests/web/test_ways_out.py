@@ -149,6 +149,23 @@ def test_the_twin_follows_from_the_policy_alone(folder):
     assert [row[0][0] for row in found["rows"]] == sorted(set(visits["ward"].to_pylist()))
 
 
+def test_a_twin_is_as_large_as_the_public_size():
+    sized = """
+format = 1
+unit = "nr"
+[tables.males]
+key = ["nr", "year"]
+size = {people = 500, rows = 4000}
+[tables.males.columns]
+nr = {type = "text"}
+year = {type = "integer", low = 1980, high = 1987}
+ethn = {type = "text", categories = ["black", "hisp", "other"], constant = true}
+"""
+    rows = twin_of(read_policy(sized))["males"].to_pylist()
+    assert len({(row["nr"], row["year"]) for row in rows}) == len(rows) == 4000
+    assert len({(row["nr"], row["ethn"]) for row in rows}) == 500
+
+
 def test_a_dry_run_is_a_process_with_limits(monkeypatch):
     policy = read_policy(POLICY)
     found = dry_run(policy, QUESTION, {"epsilon": "1"})

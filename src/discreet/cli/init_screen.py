@@ -18,7 +18,7 @@ from discreet.session.first_run.column_notes import guess_words, unit_words
 from discreet.session.first_run.policy_proposal import NewTable, PolicyProposal, unclear_table
 from discreet.session.first_run.policy_questionnaire import (
     line_of,
-    range_of,
+    short_range,
     unit_said,
     usual_delta,
 )
@@ -28,7 +28,6 @@ Prompt = Callable[[str, str], str]
 Show = Callable[[str], None]
 
 _FORMS: Final = "as LOW..HIGH, LOW:HIGH or A, B, C"
-_WIDE: Final = 44
 _MANY: Final = 40
 _HALF: Final = 78
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
@@ -84,8 +83,9 @@ def _ask_table(made: PolicyProposal, table: NewTable, show: Show, ask: Prompt) -
             "" if table.link is None else f", linked to {table.link.parent} by {table.link.column}"
         )
         show(f"{table.name}{', public' if table.public else linked}")
+    seen = ""
     if found is not None:
-        show(f"  about {found.size.rows:,} rows")
+        seen = f", from about {found.size.rows:,} rows"
         if len(found.key) > 1:
             listed = ", ".join(found.key)
             question = (
@@ -93,8 +93,10 @@ def _ask_table(made: PolicyProposal, table: NewTable, show: Show, ask: Prompt) -
                 "Declare this key? [Y/n]"
             )
             table.key = found.key if _is_yes(ask(question, "y")) else ()
-    show("Columns (Enter accepts all, a letter changes one; nothing is written before the end):")
+    show(f"Columns{seen} (Enter accepts all, a letter changes one; nothing is written yet):")
     _ask_columns(made, table, show, ask)
+    if table.limits:
+        show(table.limits)
 
 
 def _ask_columns(made: PolicyProposal, table: NewTable, show: Show, ask: Prompt) -> None:
@@ -179,20 +181,10 @@ def column_lines(table: NewTable) -> Iterator[str]:
 def _line(table: NewTable, listed: list[ColumnFacts], place: int) -> str:
     facts = listed[place]
     name = max(len(each.name) for each in listed)
-    width = min(_WIDE, max(len(_range(each)) for each in listed))
-    kind, said = facts.type.value.lower(), _range(facts)
+    width = max(len(short_range(each)) for each in listed)
+    kind, said = facts.type.value.lower(), short_range(facts)
     line = f"  {letter_of(place):<2} {facts.name:<{name}}  {kind:<9} {said:<{width}}  "
     return (line + table.notes(facts)).rstrip()
-
-
-def _range(facts: ColumnFacts) -> str:
-    """Show bounds, or the first values with how many there are."""
-    values = facts.categories or ()
-    said = range_of(facts)
-    if len(said) <= _WIDE or not values:
-        return said
-    shown = ", ".join(str(value) for value in values)[: _WIDE - 15]
-    return f"{len(values)} values: {shown}…"
 
 
 def _ask_until(check: Callable[[str], object], show: Show, ask: Callable[[], str]) -> str:

@@ -34,6 +34,7 @@ from discreet.requests.table_schema import Schema
 from discreet.session.first_run.column_notes import forecast_lines, share_words, unit_words
 from discreet.session.first_run.policy_proposal import (
     PolicyProposal,
+    refuse_damaged,
     refuse_overwriting,
     with_ledger,
     write_policy,
@@ -123,7 +124,7 @@ def init(  # noqa: PLR0913  one option for each answer
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; use the defaults.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what may be told of one table or several, make the ledger, and write the policy."""
+    """Propose a policy for one table or several, create its ledger, and write it."""
     with errors_reported(as_json=as_json):
         refuse_overwriting(policy)
         form = _format(name_value_pairs(csv, option="--csv", of="value"))
@@ -149,6 +150,7 @@ def init(  # noqa: PLR0913  one option for each answer
         files = _files([source, *context.args])
         made = PolicyProposal(source if files is None else files, answers, name=table, owner=owner)
         ledger = ledger or f"{made.tables[0].name}.ledger"
+        refuse_damaged(ledger, policy)
         seen = {name: _seen_from(policy, each) for name, each in (files or {"": source}).items()}
         data = seen if files else seen[""]
         place = SessionSettings(data=data, ledger=_shareable(ledger))
@@ -258,7 +260,8 @@ def _without_password(ledger: str) -> str:
 
 
 def _prompt(question: str, default: str) -> str:
-    return str(typer.prompt(question, default=default, show_default=bool(default), err=True))
+    shown = bool(default) and not question.endswith("]")  # [Y/n] says it
+    return str(typer.prompt(question, default=default, show_default=shown, err=True))
 
 
 def _show(line: str) -> None:
@@ -300,14 +303,12 @@ def _say(
     for line in forecast_lines(policy, schema):
         write(f"{line}\n")
     if looked and policy.about.tuning is None:
-        write("Nothing from the rows was written: add --accept-proposals, or look at a terminal.\n")
+        write("Nothing from the rows was written: add --accept-proposals, or use a terminal.\n")
     elif not looked:
         for each in made.tables:
             if any(map(each.look.is_cell, types[each.name])):
                 read = (f"{name} {kind.value.lower()}" for name, kind in types[each.name].items())
-                write(
-                    f"types: {', '.join(read)}. Other cells are NULL; --owner looks at the rows.\n"
-                )
+                write(f"types: {', '.join(read)}. Other cells are NULL; --owner proposes types.\n")
     place = policy.session or SessionSettings()
     known = [place.ledger or "", *place.sources.values()]
     if any(text.startswith(SERVERS) for text in known):

@@ -126,7 +126,7 @@ orphaned_files_error: Final = _error(
     DamagedLedger,
     "the ledger that was here is missing; its journal is still there.",
     why="a new ledger in its place would grant the whole budget a second time.",
-    do="put the file back, or restore from a backup at another place.",
+    do="put the file back, restore from a backup at another place, or name another ledger.",
 )
 not_a_ledger_error: Final = _error(
     NotALedger,

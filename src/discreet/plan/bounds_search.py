@@ -86,7 +86,8 @@ class SearchBins:
     def span(self, first: int, last: int) -> Pair:
         """Return bounds on the numbers in some bins.
 
-        They reach to zero where that makes the range longer by a third at most, and are apart.
+        They reach to zero where that makes the range longer by a third at most, and are apart: of
+        zero alone they are those of a share.
 
         >>> FLOATS.span(FLOATS.zero, FLOATS.zero + 68)
         (Fraction(0, 1), Fraction(16, 1))
@@ -98,7 +99,7 @@ class SearchBins:
             low = Fraction(0)
         if high < 0 and (_NEAR * high >= low or low == high):
             high = Fraction(0)
-        return (low, high) if low < high else (low, self.ends[0][1])
+        return (low, high) if low < high else (Fraction(0), Fraction(1))
 
     def _ends(self, place: int) -> Pair:
         away = abs(place - self.zero)

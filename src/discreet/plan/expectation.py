@@ -46,6 +46,8 @@ from discreet.requests.table_schema import ColumnFacts, Product, PublicSize, Sch
 if TYPE_CHECKING:  # a plan holds what is expected of it
     from discreet.plan.plan import Plan
 
+WHOLE: Final = "the table"
+"""The one group of a question without keys."""
 WEAK: Final = Fraction(1, 10)
 BLIND: Final = Fraction(2, 5)
 _UNKNOWN: Final = Fraction(1, 3)
@@ -147,8 +149,8 @@ class Expectation:
             return f"hardly any row would count: {'; '.join(self.unmet)}"
         if self.empty:
             return (
-                f"hardly any group would be shown: one is shown from about {self.needed} people "
-                f"on, and {self.group} may have about {self.people:,}"
+                f"hardly any group would be shown: it takes about {self.needed:,} people, and "
+                f"{self.group} may have about {self.people:,}"
             )
         worst = max(self.outputs, key=lambda each: each.share or Fraction(0))
         return f"{worst.output} would be {_width(worst)}, and {worst.about}"
@@ -329,9 +331,10 @@ def _one_value(facts: ColumnFacts | None, count: int | None) -> Fraction:
 
 
 def _range(facts: ColumnFacts | None, end: Fraction, *, above: bool) -> Fraction:
-    if facts is None or facts.low is None or facts.high is None:
+    ends = _ends(facts)
+    if ends is None or ends[0] == ends[1]:
         return _UNKNOWN
-    share = (end - facts.low) / (facts.high - facts.low)
+    share = (end - ends[0]) / (ends[1] - ends[0])
     share = 1 - share if above else share
     return min(max(share, Fraction(1, 20)), Fraction(1))
 
@@ -344,7 +347,7 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
         return None
     people, rows = _group(request, schema, size)
     keys = [key.name for key in request.keys]
-    group = {0: "the table"}.get(len(keys), f"a group of {' and '.join(keys)}")
+    group = f"a group of {' and '.join(keys)}" if keys else WHOLE
     if len(keys) == 1 and request.listed is not None:
         group = f"one {keys[0]}"
     needed = None if plan.selection is None else int(plan.selection.smallest(Fraction(1, 2)))
@@ -416,6 +419,9 @@ class _Group:
     def _about(self, aggregate: Aggregate, rows: str) -> str:
         """Say what the number of an aggregate was guessed from."""
         if aggregate.distinct:
+            declared = self._distinct(aggregate)
+            if declared is not None:
+                return f"at most {counted(declared, 'value is', 'values are')} declared"
             return f"{self.words} has about {counted(self.people, 'person', 'people')}"
         bounds = _bounds(aggregate, self.plan, self.schema)
         if aggregate.function == "COUNT" or bounds is None:
@@ -426,8 +432,10 @@ class _Group:
         """Return about how large a count, a sum or a mean is."""
         argument = aggregate.argument
         if aggregate.function == "COUNT" and aggregate.distinct:
-            named = isinstance(argument, Column) and argument.name in self.plan.unit.columns
-            return Fraction(self.people) if named else None
+            if isinstance(argument, Column) and argument.name in self.plan.unit.columns:
+                return Fraction(self.people)
+            declared = self._distinct(aggregate)
+            return None if declared is None else Fraction(min(declared, self.rows))
         if aggregate.function == "COUNT":
             some = any(isinstance(node, Call) for node in walk(argument or Literal(1)))
             return Fraction(self.rows, 2 if some else 1)
@@ -435,6 +443,14 @@ class _Group:
         if bounds is None or aggregate.function not in {"AVG", "SUM"}:
             return None
         return _typical(*bounds) * (self.rows if aggregate.function == "SUM" else 1)
+
+    def _distinct(self, aggregate: Aggregate) -> int | None:
+        """Return how many values a column can have that is no name of people."""
+        argument = aggregate.argument
+        if not isinstance(argument, Column) or argument.name in self.plan.unit.columns:
+            return None
+        facts = _columns(self.schema).get(folded(argument.name))
+        return None if facts is None else _declared(facts)
 
     def _moment(
         self, aggregate: Aggregate, width: Fraction | None
@@ -523,10 +539,20 @@ def _bounds(aggregate: Aggregate, plan: Plan, schema: Schema) -> tuple[Fraction,
             return low, high
     name = aggregate.argument.name if isinstance(aggregate.argument, Column) else ""
     for table in schema.tables:
-        facts = table.column(name)
-        if facts is not None and facts.low is not None and facts.high is not None:
-            return facts.low, facts.high
+        ends = _ends(table.column(name))
+        if ends is not None:
+            return ends
     return None
+
+
+def _ends(facts: ColumnFacts | None) -> tuple[Fraction, Fraction] | None:
+    """Return the bounds of a column, or the ends of its numbers."""
+    if facts is None:
+        return None
+    if facts.categories and facts.type.is_number:
+        numbers = [Fraction(each) for each in facts.categories]  # type: ignore[arg-type]
+        return min(numbers), max(numbers)
+    return None if facts.low is None or facts.high is None else (facts.low, facts.high)
 
 
 def _typical(low: Fraction, high: Fraction) -> Fraction:

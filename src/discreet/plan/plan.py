@@ -159,7 +159,7 @@ class Plan(Explainable):
     │   └── At most 5 rows of each patient count; rows beyond that are left out of these numbers.
     ├── leaves out rows whose patient is missing (NULL)
     ├── costs epsilon 0.5; rho 0.1225
-    └── is off by at most, with a chance of 95 %
+    └── error, with 95 % confidence
         └── visits ± 30
     >>> print(made)
     SELECT COUNT(*) AS visits FROM visits
@@ -167,7 +167,7 @@ class Plan(Explainable):
     ├── has one group
     ├── left out or clipped, if any: rows of one patient beyond 5; rows without patient
     ├── costs epsilon 0.5
-    └── is off by at most, with a chance of 95 %: visits ± 30
+    └── error, with 95 % confidence: visits ± 30
     """
 
     question: Question

@@ -102,10 +102,10 @@ def selection_words(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
 def _keys(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
     some, sure = keys.smallest(_HALF), keys.smallest(Fraction(99, 100))
     what = dict(plan.descriptions)[plan.chosen_by]
-    how = "optimally"
+    how = "at random, by the optimal rule"
     if isinstance(keys, NoisyKeys):
-        how = f"by a threshold of {keys.threshold} on noisy numbers of {what}"
-    return f"{how}, every other one of {some} {what}, and 99 % of {sure} {what}"
+        how = f"if their noisy number of {what} is at least {keys.threshold}"
+    return f"{how}: half of those with {some} {what}, 99 % of those with {sure}"
 
 
 def _keys_share(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
@@ -273,7 +273,7 @@ def screen_of(plan: Plan) -> Branch:
         f"{error.output} {error.words}" for error in plan.predicted if error.output not in known
     )
     if errors:
-        lines.append(f"is off by at most, with a chance of {_percent(plan.confidence)}: {errors}")
+        lines.append(f"error, with {_percent(plan.confidence)} confidence: {errors}")
     lines += told
     if len(lines) >= _SCREEN:
         lines = [*lines[: _SCREEN - 2], f"{len(lines) - _SCREEN + 2} more lines in the details"]
@@ -372,7 +372,7 @@ def _groups(plan: Plan) -> Iterator[Branch]:
         yield Branch(f"has {len(request.public or ())} public groups of {names}{shown}")
     else:
         chosen = selection_words(plan.selection, plan)
-        yield Branch(f"chooses which groups of {names} are shown: {chosen}")
+        yield Branch(f"shows groups of {names} {chosen}")
 
 
 def _reached(reached: HavingThreshold) -> str:
@@ -444,7 +444,7 @@ def _both(plan: Plan) -> Iterator[Branch]:
 def _errors(plan: Plan) -> Iterator[Branch]:
     lines = tuple(Branch(f"{error.output} {error.words}") for error in plan.predicted)
     if lines:
-        yield Branch(f"is off by at most, with a chance of {_percent(plan.confidence)}", lines)
+        yield Branch(f"error, with {_percent(plan.confidence)} confidence", lines)
 
 
 def _percent(chance: Fraction) -> str:

@@ -195,17 +195,17 @@ def read_items(items: tuple[str, ...], named: dict[str, str]) -> tuple[Item, ...
 def _pair(bounds: object, name: str) -> Pair | None:
     if bounds is None:
         return None
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2 or None in bounds:
         raise WrongKind(
-            what=f"{name} is not a pair.",
-            why="a bound has two ends.",
-            do=f"give {name} as (low, high).",
+            what=f"{name} needs a low and a high end.",
+            why="noise has to hide the largest possible value, so both ends must be known.",
+            do=f"give {name}=(0, 100), or low=0, high=100.",
         )
     low, high = (decimal(end, name=name) for end in bounds)
     if low > high:
         raise OutOfRange(
-            what=f"{name} has its lower end above.",
-            why="no value lies between the ends.",
+            what=f"the low end of {name} is above the high end.",
+            why="no value lies between them.",
             do=f"give {name} as (low, high).",
         )
     return low, high

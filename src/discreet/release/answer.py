@@ -76,9 +76,8 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 
-_NEAR: Final = 8
-"""The share that bounds may clip is read off so many bins on either side."""
-_LIKELY: Final = Fraction(19, 20)
+_LIKELY: Final = Fraction(9, 10)
+"""Two-sided, so that the share that bounds may clip is larger with a chance of a twentieth."""
 
 
 def private_bounds(
@@ -118,9 +117,9 @@ def bounds_from_bins(target: BoundsTarget, noise: Noise, noisy: Integers) -> Fou
         return FoundBounds(about=target.about, low=low, high=high, seen=False)
     first, last = int(above[0]), int(above[-1])
     low, high = target.bins.span(first, last)
-    near = np.concatenate([noisy[max(first - _NEAR, 0) : first], noisy[last + 1 :][:_NEAR]])
-    off = int(noise.mechanism.error(confidence=_LIKELY)) * math.isqrt(len(near))
-    beyond, inside = max(int(near.sum()), 0) + off, max(int(noisy[first : last + 1].sum()), 1)
+    others = np.concatenate([noisy[:first], noisy[last + 1 :]])
+    off = int(noise.mechanism.error(confidence=_LIKELY) * math.sqrt(len(others)))
+    beyond, inside = max(int(others.sum()), 0) + off, max(int(noisy[first : last + 1].sum()), 1)
     outside = Fraction(beyond, beyond + inside)
     return FoundBounds(about=target.about, low=low, high=high, seen=True, outside=outside)
 

@@ -121,8 +121,8 @@ class Inquiry:
 
         @functools.wraps(method)
         def step(*arguments: Any, **named: Any) -> Any:
-            if {"low", "high"} <= named.keys():  # as many call the ends of bounds
-                named["bounds"] = (named.pop("low"), named.pop("high"))
+            if {"low", "high"} & named.keys() and "bounds" not in named:
+                named["bounds"] = (named.pop("low", None), named.pop("high", None))
             built = method(*map(_plain, arguments), **named)
             if not isinstance(built, queries.Rows | Asked):
                 return built

@@ -60,7 +60,7 @@ def named_sources(
         if not sources:
             raise _unclear("a database is opened, and none of its tables is named.")
     elif isinstance(source, list | tuple) and not asked:
-        files = ((Path(each).stem, each) for each in source if isinstance(each, str | os.PathLike))
+        files = ((table_name(each), each) for each in source if isinstance(each, str | os.PathLike))
         example = ", ".join(f'"{name}": "{file}"' for name, file in files) or '"name": table'
         raise WrongKind(
             what=f"the data is given as a {type(source).__name__}.",
@@ -164,14 +164,25 @@ def _one(source: object, asked: tuple[str, ...], described: Sequence[str]) -> st
         return asked[0]
     if len(described) == 1:
         return described[0]
-    stem = ""
-    if isinstance(source, str | os.PathLike):
-        stem = PurePath(source).name.partition(".")[0]
-    if not _NAME.fullmatch(stem):
-        raise _unclear("the table has no name that a question could use.")
+    stem = table_name(source) if isinstance(source, str | os.PathLike) else ""
+    if not stem:
+        raise _unclear("the table has no name.")
     if described and folded(stem) not in map(folded, described):
         raise _unclear(f"the policy describes several tables, and none is called {stem}.")
     return stem
+
+
+def table_name(path: str | os.PathLike[str]) -> str:
+    """Return what the table of a file is called; nothing if its name has no letter and no digit.
+
+    >>> table_name("data/visits-2024 (1).csv"), table_name("2024.parquet"), table_name("*.csv")
+    ('visits_2024_1', '_2024', '')
+    """
+    stem = PurePath(path).name.partition(".")[0]
+    if _NAME.fullmatch(stem):
+        return stem
+    name = re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_")
+    return f"_{name}" if name[:1].isdecimal() else name
 
 
 def _check(sources: Mapping[str, object]) -> None:
@@ -184,7 +195,8 @@ def _unclear(what: str) -> WrongKind:
     return WrongKind(
         what=what,
         why="questions and the policy call tables by their names.",
-        do="give tables='visits', or a mapping such as {'visits': 'visits.parquet'}.",
+        do="give a mapping such as {'visits': source}; or tables='visits' to open(), and --table "
+        "visits to discreet init.",
     )
 
 

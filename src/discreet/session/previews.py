@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet.accounting import Left
 from discreet.accounting.amounts import format_down
 from discreet.errors import DiscreetError, LedgerError, TooNoisy, WrongKind
-from discreet.plan.expectation import WEAK, Expectation, expect, short
+from discreet.plan.expectation import WEAK, WHOLE, Expectation, expect, short
 from discreet.plan.plan import BudgetPreview, Plan
 from discreet.requests.table_schema import Schema
 
@@ -117,7 +117,9 @@ def too_noisy(
     expected = expect(plan, schema)
     assert expected is not None  # noqa: S101  (asked only where something is expected)
     found = None if expected.unmet else _better(plan, expected, schema, price, left)
-    do = "ask about larger groups, or all together"
+    do = "ask about larger groups, or the whole table"
+    if expected.group == WHOLE:
+        do = "this statistic needs more people, or a larger budget"
     if found is not None:
         epsilon, shown, part = found
         do = f"epsilon {_text(epsilon)} gives {shown}, {_part(part)}"
@@ -127,7 +129,7 @@ def too_noisy(
         key = expected.group.removeprefix("a group of ")
         do = f"name the groups: WHERE {key} IN ('A', 'B'), or have the policy declare them"
     elif plan.price.epsilon is not None:
-        do = f"no epsilon that is left would do; {do}"
+        do = f"no epsilon that is left would be enough; {do}"
     return TooNoisy(
         what=f"{expected.why()}.",
         why="the answer would be paid for and could not be read; nothing was spent.",

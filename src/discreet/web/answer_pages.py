@@ -26,13 +26,14 @@ from discreet.explain.pictures.answer_bars import answer_bars, can_be_drawn
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import path_and_ancestors
 from discreet.plan.plan import Plan
+from discreet.plan.plan_words import brief_price
 from discreet.release import Release
 from discreet.release.combination import remaining_spread
 from discreet.release.display import brief_notes, cells, notes, plain
 from discreet.release.serialization import read_columns
 from discreet.session.previews import check_gains, fits_after
 from discreet.web.desk import DatasetFacts, Progress, Visitor, form_of
-from discreet.web.ledger_facts import THRESHOLD, Shares, cost_of_entry, cost_of_plan, shares_of
+from discreet.web.ledger_facts import THRESHOLD, Shares, cost_of_entry, shares_of
 from discreet.web.question_builder import copies_of
 from discreet.web.rendering import Refusal, see_other
 from discreet.web.visits import (
@@ -107,14 +108,13 @@ def remeasure_of(  # noqa: PLR0913  an answer, a price, and who pays
     """
     if release.parts:  # of a combination they stay where it was made, which checks it too
         check_gains(release.parts, plan)
-    left = ledger.left(plan.scope, account=account)
     known = ledger.accounts
     own = account or min(known, key=len)
     limited = [path for path in path_and_ancestors(own) if known[path].limited]
     return Remeasure(
         by=price[0],
         amount=price[1],
-        cost=cost_of_plan(left.budget, plan),
+        cost=brief_price(plan.price),
         shares=shares_of(ledger, plan, account),
         columns=tuple(_narrowed(release, remaining_spread(release.plans, plan))),
         fits=free

@@ -26,6 +26,7 @@ from discreet.session.first_run.policy_proposal import (
     write_policy,
 )
 from discreet.session.first_run.policy_questionnaire import Answers, line_of, usual_delta
+from discreet.session.opening_arguments import table_name
 from discreet.web.desk import Visitor
 from discreet.web.rendering import Refusal, see_other
 from discreet.web.visits import Form, Visiting, desk_of, field, need, visited
@@ -69,7 +70,9 @@ class FirstRun:
             max_rows=said.get("max_rows", ""),
             max_groups=said.get("max_groups", ""),
         )
-        made = PolicyProposal({Path(name).stem: str(self.folder / name) for name in names}, answers)
+        made = PolicyProposal(
+            {table_name(name): str(self.folder / name) for name in names}, answers
+        )
         for table in made.tables:
             table.take_form()
         unit = said.get("unit") or unit_words(made.unit_guesses())[1]
@@ -93,7 +96,7 @@ class FirstRun:
                     made.change(facts.name, facts.type.value.lower(), table=table.name)
         if not made.answers.delta:
             made.answers = replace(made.answers, delta=usual_delta(made.tables[0].size))
-        data = names[0] if len(names) == 1 else {Path(name).stem: name for name in names}
+        data = names[0] if len(names) == 1 else {table_name(name): name for name in names}
         ledger = f"{made.tables[0].name}.ledger"
         return made.made(SessionSettings(data=data, ledger=ledger))
 

@@ -1,7 +1,7 @@
 """A dummy twin: made-up tables that follow from the policy alone, and an answer about them.
 
-Trust: public.  No table of the site is opened: values come from declared types, bounds and
-categories, by counting, and the same policy always has the same twin.
+Trust: public.  No table of the site is opened: values come from declared types, bounds, categories
+and sizes, by counting, and the same policy always has the same twin.
 
 A dry run is a process of its own, with limits on time and memory, that reads a policy, a question
 and a price from its input, and writes the answer about the twin.  It runs in test mode: nothing is
@@ -30,8 +30,9 @@ from discreet.requests.table_schema import ColumnFacts, TableFacts
 from discreet.session import open as open_session
 
 PEOPLE: Final = 1000
-"""How many made-up people a twin has."""
+"""How many made-up people a twin has whose table has no public size."""
 _ROWS_EACH: Final = 3
+_MOST_ROWS: Final = 100_000
 _SHOWN: Final = 50
 _SECONDS: Final = 30
 _MEMORY: Final = 4 << 30
@@ -97,45 +98,60 @@ def twin_of(policy: Policy) -> dict[str, pa.Table]:
     return {table.name: _table(table, unit) for table in policy.tables}
 
 
+def people_and_rows(table: TableFacts) -> tuple[int, int]:
+    """Return how many people and rows a made-up table has: as its public size says, if it is small.
+
+    >>> from discreet.requests.table_schema import PublicSize
+    >>> size = PublicSize(people=500, rows=4000)
+    >>> people_and_rows(TableFacts(name="visits", columns=(), size=size))
+    (500, 4000)
+    """
+    if table.size is not None and 0 < table.size.people <= table.size.rows <= _MOST_ROWS:
+        return table.size.people, table.size.rows
+    return PEOPLE, PEOPLE if table.public or table.key else PEOPLE * _ROWS_EACH
+
+
 def _table(table: TableFacts, unit: tuple[str, ...]) -> pa.Table:
-    rows = PEOPLE if table.public or table.key else PEOPLE * _ROWS_EACH
-    keys = {*unit, *table.unit, *table.key} | ({table.link.column} if table.link else set())
-    return pa.table(
-        {
-            column.name: _values(column, rows, place, names=column.name in keys)
-            for place, column in enumerate(table.columns, 1)
-        }
-    )
+    people, rows = people_and_rows(table)
+    named = {*unit, *table.unit} | ({table.link.column} if table.link else set())
+    repeats = bool(named & set(table.key))  # as a key of a person and a year does
+    made = {}
+    for place, column in enumerate(table.columns, 1):
+        numbers, names = range(rows), column.name in named
+        if names:
+            steps = [at % people for at in numbers]
+        elif column.name in table.key:
+            steps, names = [at // people if repeats else at for at in numbers], not repeats
+        elif column.constant:
+            steps = [at % people * _STEP * place for at in numbers]
+        else:
+            steps = [at * _STEP * place + at // people for at in numbers]
+        made[column.name] = _values(column, steps, names=names)
+    return pa.table(made)
 
 
-def _values(column: ColumnFacts, rows: int, place: int, *, names: bool) -> pa.Array:
-    """Return the values of a column: of a name of people or rows, one for each person."""
-    persons = [number % PEOPLE for number in range(rows)]
-    moved = [
-        person * _STEP * place if column.constant else (number * _STEP * place + number // PEOPLE)
-        for number, person in enumerate(persons)
-    ]
-    steps = persons if names else moved
+def _values(column: ColumnFacts, steps: list[int], *, names: bool) -> pa.Array:
+    """Return the value of a column at each step; those of names are all different."""
     if column.categories is not None:
         return pa.array([column.categories[at % len(column.categories)] for at in steps])
     match column.type:
         case Type.BOOLEAN:
             return pa.array([at % 2 == 1 for at in steps])
         case Type.INTEGER:
-            low, high = _ends(column, names=names)
+            low, high = (0, max(steps)) if names else _ends(column)
             return pa.array([int(low) + at % (int(high) - int(low) + 1) for at in steps])
         case Type.FLOAT:
-            low, high = _ends(column, names=names)
+            low, high = _ends(column)
             return pa.array([low + (high - low) * (at % 1001) / 1000 for at in steps])
         case Type.DATE | Type.TIMESTAMP:
             return _moments(column, steps)
         case _:
-            return pa.array([f"made up {at % PEOPLE}" for at in steps])
+            return pa.array([f"made up {at if names else at % PEOPLE}" for at in steps])
 
 
-def _ends(column: ColumnFacts, *, names: bool) -> tuple[float, float]:
-    if names or column.low is None or column.high is None:
-        low = 0 if column.low is None or names else float(column.low)
+def _ends(column: ColumnFacts) -> tuple[float, float]:
+    if column.low is None or column.high is None:
+        low = 0 if column.low is None else float(column.low)
         return low, low + PEOPLE - 1
     return float(column.low), float(column.high)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting import Budget, Leaf, decode
+from discreet.accounting import Budget, Leaf, Left, decode
 from discreet.accounting.amounts import format_up
 from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.errors import DiscreetError
@@ -26,6 +26,7 @@ from discreet.loss import PrivacyLoss
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import About
 from discreet.service.ways_out import amounts_of_plan
+from discreet.session.previews import fits_after
 
 THRESHOLD: Final = Fraction(1, 10)
 """The share of a whole budget above which a question is confirmed."""
@@ -142,11 +143,6 @@ def cost_of_entry(budget: Budget, entry: Mapping[str, Any]) -> str:
     )
 
 
-def cost_of_plan(budget: Budget, plan: Plan) -> str:
-    """Say what a plan costs."""
-    return cost_words(budget, amounts_of_plan(budget, plan))
-
-
 def cost_words(budget: Budget, amounts: Sequence[int]) -> str:
     """Say what is spent, without the parts of which nothing is.
 
@@ -158,7 +154,7 @@ def cost_words(budget: Budget, amounts: Sequence[int]) -> str:
 
 
 def share_of(budget: Budget, plan: Plan) -> Fraction:
-    """Return which share of a whole budget a plan costs, by the cheapest route."""
+    """Return which share of a whole budget a plan costs if nothing was spent before."""
     pairs = list(zip(amounts_of_plan(budget, plan), budget.limit, strict=True))
     routes = [[pairs[at] for at in route] for route in budget.currency.routes]
     shares = [
@@ -171,7 +167,7 @@ def share_of(budget: Budget, plan: Plan) -> Fraction:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """Which share of the whole budget something costs, and of the account that pays, if limited."""
+    """Which share of the whole budget something takes, and of the account that pays, if limited."""
 
     whole: Fraction
     own: Fraction | None
@@ -181,20 +177,27 @@ class Shares:
         """Both in percent.
 
         >>> Shares(whole=Fraction(1, 5), own=Fraction(2, 5)).words
-        '40 % of yours, 20 % of the dataset'
+        '40 % of your budget, 20 % of the dataset'
         """
-        whole = f"{_percent(self.whole)} of the dataset"
-        return whole if self.own is None else f"{_percent(self.own)} of yours, {whole}"
+        if self.own is None:
+            return f"{_percent(self.whole)} of the budget"
+        return f"{_percent(self.own)} of your budget, {_percent(self.whole)} of the dataset"
 
 
 def shares_of(ledger: LedgerView, plan: Plan, account: str | None) -> Shares:
-    """Return which shares a plan costs of the whole budget and of the account that pays."""
+    """Return which shares a plan takes of the whole budget and of the account that pays."""
     known = ledger.accounts
     limited = account is not None and "/" in account and known[account].limited
     return Shares(
-        whole=share_of(ledger.left().budget, plan),
-        own=share_of(ledger.left(account=account).budget, plan) if limited else None,
+        whole=_taken(ledger.left(plan.scope), plan),
+        own=_taken(ledger.left(plan.scope, account=account), plan) if limited else None,
     )
+
+
+def _taken(left: Left, plan: Plan) -> Fraction:
+    """Return by which share of its budget a plan lowers what is left, if it fits."""
+    after = fits_after(plan, left)
+    return share_of(left.budget, plan) if after is None else left.share - after.share
 
 
 def _percent(share: Fraction) -> str:

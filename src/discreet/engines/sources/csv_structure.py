@@ -215,6 +215,6 @@ def check_header(names: Sequence[str]) -> None:
         raise unreadable(
             "the first line of the file looks like data: a name is empty, a number or a date.",
             do="begin the file with a line of names, and rename columns such as 2024 to year_2024; "
-            "pandas leaves its nameless first column out with to_csv(index=False).",
+            "only the first column may be nameless, as R and pandas write it.",
         )
     check_names(names, what="columns")

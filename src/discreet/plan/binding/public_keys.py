@@ -306,13 +306,13 @@ def fine_keys(keys: Iterable[GroupKey]) -> Iterator[str]:
     >>> weight = GroupKey(
     ...     KeyColumn("w", Column("w"), Type.FLOAT), Facts(type=Type.FLOAT), values=None)
     >>> [words[:27] for words in fine_keys([weight])]
-    ['every distinct number of w ']
+    ['each distinct value of w is']
     """
     for each in keys:
         if each.values is None and each.key.type is Type.FLOAT:
             yield (
-                f"every distinct number of {each.key.name} is a group of its own, and few may be "
-                "shown; RANGE_BUCKET(x, [0, 10]) and FLOOR(x / 10) * 10 are public bins"
+                f"each distinct value of {each.key.name} is a group of its own, and few will be "
+                "shown; RANGE_BUCKET(x, [0, 10]) and FLOOR(x / 10) * 10 make public bins"
             )
 
 

@@ -21,7 +21,7 @@ so.  Where bounds are bought, they are searched for as before.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -34,9 +34,17 @@ from discreet.plan.policy.policy import Limits
 from discreet.plan.statistics.fixed_point import check_magnitude
 from discreet.plan.statistics.limit_choice import QuestionLimits
 from discreet.query.expression_text import said
-from discreet.query.expressions import Aggregate, Column, Expression, walk
+from discreet.query.expressions import (
+    Aggregate,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    conjuncts,
+    walk,
+)
 from discreet.query.question import Clause, Question
-from discreet.query.relations import Scan, Table, descend
+from discreet.query.relations import Filter, Scan, SemiJoin, Table, descend
 from discreet.query.source_text import Span, pointed
 from discreet.query.types import Type
 from discreet.requests.table_schema import Schema
@@ -101,17 +109,35 @@ class OneRow(Enum):
 
 
 def one_row_of(rows: BoundRelation, keys: Sequence[GroupKey]) -> OneRow:
-    """Return what the key of a relation says of the rows of a unit."""
+    """Return what the key of a relation says of the rows of a unit.
+
+    Of a key of a person and a year, a condition such as ``year = 1985`` leaves the person.
+    """
     if rows.key is None or not rows.unit:
         return OneRow.UNKNOWN
     facts = rows.facts
-    held = frozenset[str]().union(*rows.holders)
-    open_columns = {name for name in rows.key if not (name in held or facts[name].constant)}
+    known = frozenset[str](_equal_columns(rows)).union(*rows.holders)
+    open_columns = {name for name in rows.key if not (name in known or facts[name].constant)}
     if not open_columns:
         return OneRow.IN_ALL
     grouped = {key.key.expression for key in keys}
     fixed = all(Column(name) in grouped for name in open_columns)
     return OneRow.IN_GROUP if fixed else OneRow.UNKNOWN
+
+
+def _equal_columns(rows: BoundRelation) -> Iterator[str]:
+    """Yield the columns of which conditions leave a single value."""
+    relation = rows.relation
+    while isinstance(relation, Filter | SemiJoin):
+        for part in conjuncts(relation.predicate) if isinstance(relation, Filter) else ():
+            match part:
+                case Call(function="=" | "IN", arguments=(Column(name=name), Literal())):
+                    yield name
+                case Call(function="=", arguments=(Literal(), Column(name=name))):
+                    yield name
+                case _:
+                    pass
+        relation = relation.children()[0]
 
 
 @final

@@ -47,6 +47,14 @@ def notes_of(proposals: Proposals | None, facts: ColumnFacts) -> Iterator[str]:
         yield f"people are in up to {found.groups}"
 
 
+def limit_words(proposals: Proposals | None, unit: Sequence[str]) -> str:
+    """Say which limits on a person are proposed; nothing if each row is one."""
+    if proposals is None or not unit:
+        return ""
+    limits = f"max_rows {proposals.max_rows}, max_groups {proposals.max_groups}"
+    return f"Limits: {limits}; 99 % of people have no more."
+
+
 def _types(kind: Type) -> str:
     return f"{kind.value.lower()}s"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet import session as sessions
-from discreet.errors import BadPolicy, UnknownName, WrongKind
+from discreet.errors import BadPolicy, NotALedger, UnknownName, WrongKind
 from discreet.ledger import Ledger
 from discreet.ledger.store import is_server
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.query.relations import folded
 from discreet.query.types import Type
 from discreet.requests.table_schema import ColumnFacts, Link, PublicSize, TableFacts
-from discreet.session.first_run.column_notes import notes_of
+from discreet.session.first_run.column_notes import limit_words, notes_of
 from discreet.session.first_run.policy_questionnaire import (
     LOOKED,
     ROW,
@@ -36,6 +36,7 @@ from discreet.session.first_run.policy_questionnaire import (
     range_of,
     read_line,
     says_something,
+    short_range,
     types_said,
     unit_said,
 )
@@ -50,7 +51,7 @@ if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
     from discreet.session.owner_check.exact_counts import ExactCounter
 
 
-_TITLE: Final = "# Who is protected, and what may be told.  Review this file like code.\n"
+_TITLE: Final = "# Who is protected, and what is public.  Review this file like code.\n"
 _KNOWN: Final = "# Bounds and categories are what people know, and never come from the rows.\n"
 _WIDTH: Final = 98
 
@@ -161,6 +162,11 @@ class NewTable:
     def listed(self) -> list[ColumnFacts]:
         """Return the columns of which something is declared: not those that name people."""
         return [each for each in self.facts if each.name not in {*self.naming, *self.pointed}]
+
+    @property
+    def limits(self) -> str:
+        """The limits that are proposed, in words."""
+        return limit_words(self.proposals, self.naming)
 
     def notes(self, facts: ColumnFacts) -> str:
         """Say what the owner should see of a column."""
@@ -368,10 +374,11 @@ class PolicyProposal:
         write_policy(Path(path), rules)
         return rules
 
-    def _rows(self, table: NewTable) -> Iterator[tuple[str, str, str, str]]:
+    def _rows(
+        self, table: NewTable, shown: Callable[[ColumnFacts], str]
+    ) -> Iterator[tuple[str, str, str, str]]:
         for facts in table.listed():
-            kind = facts.type.value.lower()
-            yield facts.name, kind, range_of(facts), table.notes(facts)
+            yield facts.name, facts.type.value.lower(), shown(facts), table.notes(facts)
 
     def _titles(self) -> Iterator[tuple[str, NewTable]]:
         for table in self.tables:
@@ -387,11 +394,12 @@ class PolicyProposal:
         lines = ["NOT PRIVATE: for the owner of the data only."] if self.owner else []
         for title, table in self._titles():
             lines.append(title)
-            rows = list(self._rows(table))
+            rows = list(self._rows(table, short_range))
             widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
             for row in rows:
                 cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
                 lines.append(f"  {'  '.join(cells).rstrip()}")
+            lines += [f"  {table.limits}"] * bool(table.limits)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -399,9 +407,10 @@ class PolicyProposal:
         for title, table in self._titles():
             body = "".join(
                 f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-                for row in self._rows(table)
+                for row in self._rows(table, range_of)
             )
             parts.append(f"<p>{escape(title)}</p><table><tbody>{body}</tbody></table>")
+            parts += [f"<p>{escape(table.limits)}</p>"] * bool(table.limits)
         return f"<div>{''.join(parts)}</div>"
 
 
@@ -473,10 +482,24 @@ def with_ledger(rules: Policy, ledger: str, policy: Path) -> Policy:
     >>> len(made.session.ledger_id)
     32
     """
-    address = ledger if is_server(ledger) else str(policy.parent / ledger)
-    with Ledger.open(address, unit=rules.unit, budget=rules.budget) as made:
+    with Ledger.open(_address(ledger, policy), unit=rules.unit, budget=rules.budget) as made:
         session = replace(rules.session or SessionSettings(), ledger_id=made.id)
     return replace(rules, session=session)
+
+
+def _address(ledger: str, policy: Path) -> str:
+    return ledger if is_server(ledger) else str(policy.parent / ledger)
+
+
+def refuse_damaged(ledger: str, policy: Path) -> None:
+    """Refuse a file that is no ledger, or what a lost one left, before anybody answers questions.
+
+    >>> refuse_damaged("a ledger that nobody has made", Path("policy.toml"))
+    """
+    place = Path(_address(ledger, policy))
+    if not is_server(ledger):
+        with suppress(*(() if place.exists() else (NotALedger,))):
+            Ledger.open(place).close()
 
 
 def refuse_overwriting(path: Path) -> None:

@@ -307,6 +307,7 @@ def _whole_number(said: str) -> int:
 
 # --- lines of columns -------------------------------------------------------------------------
 
+_WIDE: Final = 44
 _WHOLE: Final = "no NULL"
 _SAME: Final = "same for a person"
 _DATED: Final = frozenset({Type.DATE, Type.TIMESTAMP})
@@ -334,6 +335,19 @@ def range_of(facts: ColumnFacts) -> str:
     if facts.days is not None:
         return f"{facts.days[0]}..{facts.days[1]}"
     return ", ".join(map(_value_text, facts.categories or ()))
+
+
+def short_range(facts: ColumnFacts) -> str:
+    """Write the same for a narrow column: the first of many values, and how many there are.
+
+    >>> short_range(ColumnFacts(name="q", type=Type.TEXT, categories=tuple("abcdefghijklmnopqrst")))
+    '20 values: a, b, c, d, e, f, g, h, i, j…'
+    """
+    values, said = facts.categories or (), range_of(facts)
+    if len(said) <= _WIDE or not values:
+        return said
+    shown = ", ".join(map(str, values))[: _WIDE - 15]
+    return f"{len(values)} values: {shown.rstrip(', ')}…"
 
 
 def number_text(number: Fraction | None) -> str:

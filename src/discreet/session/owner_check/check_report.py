@@ -213,7 +213,7 @@ class CheckReport:
             return ""
         place = f"{worst.table}.{worst.column}" if worst.column else worst.table
         return (
-            f"What costs most: {place} {worst.promise} loses {percent(worst.share)}. Mend this "
+            f"What costs most: {place}, {worst.promise}: {percent(worst.share)} is lost. Mend this "
             "line of the policy first: a higher limit, wider bounds, more values or another type."
         )
 

@@ -261,6 +261,7 @@ def _limited(  # noqa: PLR0913, PLR0917  one line of the report
         trusted=False,
         share=share,
         detail=f"{spread.words}{effect}",
+        quiet=bool(column) and share == 0,
     )
 
 

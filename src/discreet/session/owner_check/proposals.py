@@ -6,7 +6,8 @@ it, and only what the owner accepts is written.  No proposal repeats a single pe
 
     types         the first type as which nearly all cells can be read
     bounds        inner quantiles, with several people beyond each, moved outward to a round number
-    categories    values that at least ``HELD_BY`` people have; rarer ones are counted, not shown
+    categories    values that at least ``HELD_BY`` people have; rarer ones are counted, not shown;
+                  of whole numbers if they leave gaps and none is rarer
     limits        rows and groups that 99 % of people do not exceed
     size          people and rows, rounded to one digit
     NULL, constant, key   yes or no, about all people
@@ -161,6 +162,8 @@ BEYOND: Final = 5
 _HELD: Final = Fraction(99, 100)
 _INNER: Final = Fraction(1, 200)
 _ALL_SEEN: Final = Fraction(3, 4)
+_GAPS: Final = Fraction(3, 4)
+"""Whole numbers that fill no more of their range are listed one by one."""
 _MOSTLY: Final = Fraction(19, 20)
 _COMMA: Final = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+|[+-]?\d+")
 _DAY: Final = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
@@ -439,8 +442,11 @@ def _proposed(facts: ColumnFacts, held: Sequence[_Held]) -> tuple[ColumnProposal
         case Type.INTEGER | Type.FLOAT:
             low, high = _bounds(values, shown, known, whole=facts.type is Type.INTEGER)
             inside = _share_between(values, low, high, known)
-            facts = replace(facts, low=low, high=high)
             few = facts.type is Type.INTEGER and high - low < FEW_NUMBERS
+            if few and len(shown) == len(values) <= _GAPS * (high - low + 1):
+                facts = replace(facts, categories=tuple(each.value for each in shown))
+            else:
+                facts = replace(facts, low=low, high=high)
         case Type.DATE | Type.TIMESTAMP:
             days = [
                 each._replace(value=each.value.date()) if isinstance(each.value, datetime) else each
