@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import random
 import subprocess
 import sys
 
@@ -66,6 +67,23 @@ def test_the_order_of_charges_does_not_matter(asked, chance):
     assert here.two_highest() == there.two_highest()
     for box in ALONE[::7]:
         assert here.highest(box) == there.highest(box)
+
+
+def test_a_full_map_is_close_to_the_truth():
+    """Cells are merged where little was paid, by one column and by several together."""
+    chance = random.Random(7)  # noqa: S311  the same charges each time
+    full, exact = LossMap(1, cap=256), LossMap(1, cap=10**6)
+    for _ in range(400):
+        low, state, sex = 10 * chance.randrange(10), chance.randrange(50), chance.choice("fm")
+        conditions = {
+            "state": (equals(state), 0.7),
+            "age": (at_least(low) & below(low + 10), 0.3),
+            "sex": (equals(sex), 0.2),
+        }
+        box = Box({name: values for name, (values, p) in conditions.items() if chance.random() < p})
+        full.add(box, [1])
+        exact.add(box, [1])
+    assert exact.highest() <= full.highest() <= (1.1 * exact.highest()[0],)
 
 
 def test_questions_about_different_people_cost_as_much_as_one():

@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from discreet.engines.connection import Connection
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import Connection, DuckDB
 from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.csv_structure import check_header

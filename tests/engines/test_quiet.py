@@ -5,7 +5,7 @@ import pytest
 
 import discreet
 import discreet.session as sessions
-from discreet.engines.connection import Connection
+from discreet.engines.duckdb import Connection
 from tests.session import clinic
 
 SHOWN = "SELECT current_setting('enable_progress_bar')"

@@ -18,7 +18,7 @@ import pytest
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
-from discreet.engines.sources.database import Database
+from discreet.engines.sources.files import Database
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan
 from discreet.query.types import Type

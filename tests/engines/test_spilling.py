@@ -11,9 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from discreet.engines.connection import Connection
+from discreet.engines.duckdb import Connection, SpillFolder
 from discreet.engines.engine import Performance
-from discreet.engines.spilling import SpillFolder
 
 ROOT = Path(__file__).parents[2]
 ROWS = 400_000
@@ -34,7 +33,7 @@ def process(parent, then):
         f"""
         import os, sys
         sys.path.insert(0, {str(ROOT / "src")!r})
-        from discreet.engines.spilling import SpillFolder
+        from discreet.engines.duckdb import SpillFolder
         folder = SpillFolder({str(parent)!r})
         open(os.path.join(folder.path, "rows.tmp"), "w").write("rows of people")
         print(os.path.basename(folder.path), flush=True)

@@ -19,7 +19,7 @@ from discreet.accounting.values import (
     nothing,
     one_of,
 )
-from discreet.engines.connection import Connection
+from discreet.engines.duckdb import Connection
 from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
 from discreet.engines.expressions import Expressions

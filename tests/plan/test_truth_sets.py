@@ -10,7 +10,7 @@ import pytest
 import discreet.plan.binding.truth_sets as truth
 from discreet.accounting import Box
 from discreet.accounting.values import nothing
-from discreet.engines.connection import Connection
+from discreet.engines.duckdb import Connection
 from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
 from discreet.engines.expressions import Expressions

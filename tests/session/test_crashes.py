@@ -10,8 +10,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from discreet.engines.connection import Connection
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import Connection, DuckDB
 from discreet.engines.execution import stopped_error
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import (

@@ -11,8 +11,7 @@ import pytest
 
 import discreet as dp
 import discreet.session as sessions
-from discreet.engines.connection import Connection
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import Connection, DuckDB
 from discreet.errors import BadPolicy, SourceChanged, WrongKind
 from discreet.ledger import Ledger
 from discreet.session.answer_pipeline import AnswerPipeline

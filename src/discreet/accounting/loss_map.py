@@ -11,8 +11,8 @@ An atom is a set of stretches that every condition so far lets through or stops 
 each condition is a set of atoms, a mask, kept as the bits of an integer.  A charge without
 conditions is booked for everyone, one with a condition on a single column to the atoms of that
 column that it lets through, any other to cells.  A cell is a box: in each column it holds a set of
-atoms.  Cells come about by splitting a box in two along one column, and two that differ in one
-column alone can become one again, so they are always a partition.  A record has paid what everyone
+atoms.  Cells come about by splitting a box in two along one column, and only the two halves of a
+box can become one again, so they are always a partition.  A record has paid what everyone
 has paid, what its atom has in each column, and what its cell has.
 Theorem (key ``loss-map``).  Within a cell, the highest payment of a record is the payment of
 everyone, that of the cell, and for each column the highest of an atom that the cell holds there.
@@ -139,6 +139,7 @@ class Column:
         self.cuts: list[Cut] = []
         self.atoms: list[int] = [0]  # of each stretch, from the lowest
         self.null = 0
+        self.used = 0  # charges with a condition on this column
         self.parts = Parts.one(width)
 
     @property
@@ -157,7 +158,7 @@ class Column:
         Of each atom that was split, the old number stays with one half, and the new one names the
         other.
         """
-        self.kind = common_kind(self.kind, values.kind)
+        self.kind, self.used = common_kind(self.kind, values.kind), self.used + 1
         for cut in values.cuts:
             place = bisect_left(self.cuts, cut)
             if place == len(self.cuts) or self.cuts[place] != cut:
@@ -188,26 +189,24 @@ class Column:
         self.parts.join(np.array(numbers, dtype=np.intp))
         return numbers
 
-    def highest(self, masks: Iterable[int], within: int, component: int) -> list[tuple[int, int]]:
-        """Return the highest payment of an atom of each mask among those in ``within``, and it."""
+    def highest(
+        self, masks: Iterable[int], within: int, component: int
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the highest payment of an atom of each mask among those in ``within``, and it."""
         rows: dict[int, int] = {}
         for atom, amount in enumerate(self.parts.paid[component].tolist()):
             rows[amount] = rows.get(amount, 0) | 1 << atom
         levels = sorted(rows.items(), reverse=True)
-        known: dict[int, tuple[int, int]] = {}
-        found = []
         for mask in masks:
-            if mask not in known:
-                met = ((amount, atoms & mask & within) for amount, atoms in levels)
-                amount, atoms = next((each for each in met if each[1]), (0, 1))
-                known[mask] = amount, (atoms & -atoms).bit_length() - 1
-            found.append(known[mask])
-        return found
+            met = ((amount, atoms & mask & within) for amount, atoms in levels)
+            amount, atoms = next((each for each in met if each[1]), (0, 1))
+            yield amount, (atoms & -atoms).bit_length() - 1
 
     def copy(self) -> Column:
         """Return a column that can be changed apart from this one."""
         twin = Column(1)
-        twin.kind, twin.null, twin.parts = self.kind, self.null, self.parts.copy()
+        twin.kind, twin.null, twin.used = self.kind, self.null, self.used
+        twin.parts = self.parts.copy()
         twin.cuts, twin.atoms = self.cuts.copy(), self.atoms.copy()
         return twin
 
@@ -215,14 +214,15 @@ class Column:
         """Return a form that JSON keeps exactly."""
         cuts = encode_cuts(tuple(self.cuts))
         line = {"kind": self.kind, "cuts": cuts, "atoms": self.atoms.copy(), "null": self.null}
-        return {**line, "parts": self.parts.written()}
+        return {**line, "used": self.used, "parts": self.parts.written()}
 
     @classmethod
     def read(cls, data: object) -> Column:
         """Read what ``written`` wrote."""
-        stored = stored_fields(data, "kind", "cuts", "atoms", "null", "parts")
+        stored = stored_fields(data, "kind", "cuts", "atoms", "null", "used", "parts")
         column = cls(1)
         column.kind, column.atoms, column.null = stored["kind"], stored["atoms"], stored["null"]
+        column.used = stored["used"]
         column.cuts = list(decode_cuts(stored["cuts"], column.kind))
         column.parts = Parts.read(stored["parts"])
         require_stored({*column.atoms, column.null} == set(range(column.size)))
@@ -271,6 +271,7 @@ class LossMap:
         self._columns: dict[str, Column] = {}
         self._masks: Integers = np.zeros((0, 1), dtype=object)  # by column and cell
         self._cells = Parts.one(self._width)
+        self._paths = [1]  # of each cell: the halves of path p are 2 p and 2 p + 1
         self._exact = True
 
     @property
@@ -326,7 +327,7 @@ class LossMap:
         cells, within = self._met(box)
         if not len(cells):
             return (0,) * self._width
-        return tuple(max(self._payments(cells, within, at)) for at in range(self._width))
+        return tuple(self._payments(cells, within, range(self._width)).max(axis=1))
 
     def two_highest(
         self, box: Box | None = None, *, components: int | None = None
@@ -356,6 +357,7 @@ class LossMap:
         twin._everyone, twin._apart, twin._exact = self._everyone.copy(), self._apart, self._exact
         twin._columns = {name: column.copy() for name, column in self._columns.items()}
         twin._masks, twin._cells = self._masks.copy(), self._cells.copy()
+        twin._paths = self._paths.copy()
         return twin
 
     def written(self) -> dict[str, object]:
@@ -373,6 +375,7 @@ class LossMap:
             "columns": [[name, column.written()] for name, column in self._columns.items()],
             "masks": [[f"{mask:x}" for mask in row] for row in self._masks],
             "cells": self._cells.written(),
+            "paths": [f"{path:x}" for path in self._paths],
             "exact": self._exact,
         }
 
@@ -386,6 +389,7 @@ class LossMap:
         paid._apart, paid._exact = stored["apart"], stored["exact"]
         paid._columns = {name: Column.read(column) for name, column in stored["columns"]}
         paid._cells = Parts.read(stored["cells"])
+        paid._paths = [int(path, 16) for path in stored["paths"]]
         masks = [[int(mask, 16) for mask in row] for row in stored["masks"]]
         paid._masks = np.array(masks, dtype=object).reshape(len(paid._columns), paid._cells.size)
         return paid
@@ -412,18 +416,23 @@ class LossMap:
         sticks = np.asarray(held != self._masks[list(conditions)], dtype=bool)
         return meets, sticks & meets
 
-    def _payments(self, cells: Index, within: Conditions, component: int) -> list[int]:
+    def _payments(self, cells: Index, within: Conditions, components: Sequence[int]) -> Integers:
         """Return the highest payments in some cells, which must meet the atoms in ``within``."""
-        total = self._cells.paid[component, cells] + self._everyone[component]
+        every = np.array([self._everyone[at] for at in components], dtype=object)
+        total: Integers = self._cells.paid[list(components)][:, cells] + every[:, None]
         for axis, column in enumerate(self._columns.values()):
-            if column.parts.paid[component].any():
-                atoms = within.get(axis, (1 << column.size) - 1)
-                best = column.highest(self._masks[axis, cells], atoms, component)
-                total = total + np.array([amount for amount, _ in best], dtype=object)
-        return list(total)
+            paid = [at for at in components if column.parts.paid[at].any()]
+            atoms = within.get(axis, (1 << column.size) - 1)
+            number: dict[int, int] = {}
+            if paid:
+                which = [number.setdefault(m, len(number)) for m in self._masks[axis, cells]]
+            for at in paid:
+                best = [amount for amount, _ in column.highest(number, atoms, at)]
+                total[components.index(at)] += np.array(best, dtype=object)[which]
+        return total
 
     def _two_highest(self, cells: Index, within: Conditions, component: int) -> tuple[int, int]:
-        payments = self._payments(cells, within, component)
+        payments = list(self._payments(cells, within, [component])[0])
         first = max(payments)
         top = payments.index(first)
         history = self._cells.history[cells]
@@ -442,14 +451,14 @@ class LossMap:
             mine = sum(1 << atom for atom in np.flatnonzero(numbers == numbers[best]).tolist())
             apart = cells[same & ((masks & (atoms & ~mine)) != 0)]
             if len(apart):
-                rest = self._payments(apart, {**within, axis: atoms & ~mine}, component)
-                second = max(second, *rest)
+                inside = {**within, axis: atoms & ~mine}
+                second = max(second, *self._payments(apart, inside, [component])[0])
         return first, second
 
     # --- charging -----------------------------------------------------------------------------
 
     def _refine(self, box: Box) -> Conditions:
-        """Split atoms until the conditions of a box are sets of atoms, and return them."""
+        """Split atoms until the conditions of a box are sets of atoms; much used columns first."""
         wanted = dict(box.conditions)
         for name in wanted:
             if name not in self._columns:  # all cells hold its one atom
@@ -463,12 +472,14 @@ class LossMap:
                     row = self._masks[axis]
                     self._masks[axis] = row | (row >> old & 1) << half
                 conditions[axis] = column.meeting(wanted[name])
-        return conditions
+        used = [column.used for column in self._columns.values()]
+        return dict(sorted(conditions.items(), key=lambda each: (-used[each[0]], each[0])))
 
     def _charge(self, conditions: Conditions, price: Sequence[int], *, whole: bool) -> None:
         """Charge cells, and split those that stick out; if there is no room, charge all of them."""
         meets, sticks = self._holds(conditions)
-        if self._cells.size + sticks.sum() > self._cap:
+        full = self._cells.size + sticks.sum() > self._cap
+        if full and (self._exact or self._cells.size + _PIECES > self._cap):
             self._merge_cells(_histories, 1)
             self._merge_cells(_amounts, -(-self._cap // 2))
             meets, sticks = self._holds(conditions)
@@ -476,18 +487,22 @@ class LossMap:
             if self._cells.size + sticks.sum() > room:
                 self._merge_upward(-(-self._cap // 2))
                 meets, sticks = self._holds(conditions)
-        room = self._cap - self._cells.size
-        partial = np.flatnonzero(sticks.any(axis=0))
-        falling = partial[np.argsort(-_heights(self._cells)[partial], kind="stable")]
-        pieces = np.cumsum(sticks.sum(axis=0)[falling])
-        fitting = np.searchsorted(pieces, room if self._exact else min(room, _PIECES), side="right")
-        split, raised = np.sort(falling[:fitting]), np.sort(falling[fitting:])
+        split, raised = np.flatnonzero(sticks.any(axis=0)), np.zeros(0, dtype=np.intp)
+        if self._cells.size + sticks.sum() > self._cap:  # the highest are split
+            falling = split[np.argsort(-self._cell_heights()[split], kind="stable")]
+            pieces = np.cumsum(sticks.sum(axis=0)[falling])
+            room = min(self._cap - self._cells.size, _PIECES)
+            fitting = np.searchsorted(pieces, room, side="right")
+            split, raised = np.sort(falling[:fitting]), np.sort(falling[fitting:])
         for (axis, bits), outside in zip(conditions.items(), sticks, strict=True):
             cut = split[outside[split]]
             self._masks = np.concatenate([self._masks, self._masks[:, cut]], axis=1)
             self._masks[axis, self._cells.size :] &= ~bits
             self._masks[axis, cut] &= bits
             self._cells.repeat(cut)
+            for cell in cut.tolist():
+                self._paths[cell] *= 2
+                self._paths.append(self._paths[cell] + 1)
         self._cells.charge(np.setdiff1d(np.flatnonzero(meets), raised), price, whole=whole)
         self._cells.charge(raised, price, whole=False)
         self._exact &= not len(raised)
@@ -495,37 +510,36 @@ class LossMap:
     # --- merging ------------------------------------------------------------------------------
 
     def _merge_cells(self, rule: Callable[[Parts], Sequence[Hashable]], goal: int) -> None:
-        """Merge cells with one key that differ in one column alone, the lowest first."""
+        """Make one of two halves of a box that share a key, the lowest first, as long as it can."""
+        keys, height = list(rule(self._cells)), self._cell_heights().tolist()
         while self._cells.size > goal:
-            height, pairs = _heights(self._cells), []
-            for axis in range(len(self._columns)):
-                beside: dict[Hashable, list[int]] = {}
-                others = np.delete(self._masks, axis, axis=0)
-                for at, key in enumerate(zip(*others, rule(self._cells), strict=True)):
-                    beside.setdefault(key, []).append(at)
-                for cells in beside.values():
-                    rising = sorted(cells, key=height.__getitem__)
-                    pairs += [(height[b], axis, a, b) for a, b in pairwise(rising)]
-            groups, merged = list(range(self._cells.size)), set[int]()
-            for _, axis, one, other in sorted(pairs):
-                enough = self._cells.size - len(merged) // 2 <= goal
-                if not (enough or one in merged or other in merged):
-                    merged |= {one, other}
-                    self._masks[axis, one] |= self._masks[axis, other]
-                    groups[other] = one
-            if not merged:
+            places = {path: at for at, path in enumerate(self._paths)}
+            halves = ((at, places.get(path ^ 1, at)) for path, at in places.items() if not path & 1)
+            pairs = sorted(
+                (max(height[one], height[two]), one, two)
+                for one, two in halves
+                if one != two and keys[one] == keys[two]
+            )
+            if not pairs:
                 return
+            groups = list(range(self._cells.size))
+            for top, one, two in pairs[: min(self._cells.size - goal, -(-len(pairs) // 2))]:
+                self._masks[:, one] |= self._masks[:, two]  # they differ in one column
+                self._paths[one] //= 2
+                groups[two], height[one] = one, top
             kept = sorted(set(groups))
-            self._masks = self._masks[:, kept]
+            self._masks, self._paths = self._masks[:, kept], [self._paths[at] for at in kept]
             self._cells.join(np.searchsorted(kept, groups))
+            keys, height = [keys[at] for at in kept], [height[at] for at in kept]
+
+    def _cell_heights(self) -> NDArray[np.float64]:
+        every = np.arange(self._cells.size)
+        return _heights(self._payments(every, {}, range(self._width)))
 
     def _merge_upward(self, goal: int) -> None:
         """Merge the lowest cells until ``goal`` are left."""
         self._exact = False
         self._merge_cells(lambda cells: [None] * cells.size, goal)
-        if self._cells.size > goal:  # no two of them make a box
-            self._masks = np.bitwise_or.reduce(self._masks, axis=1, keepdims=True)
-            self._cells.join(np.zeros(self._cells.size, dtype=np.intp))
 
     def _merge_atoms(self, axis: int, column: Column) -> None:
         """Merge atoms that no cell tells apart, without raising any if that is enough."""
@@ -538,7 +552,7 @@ class LossMap:
             places = self._told_apart(axis, column)
             merged = column.size - self._cap // 2 + len(set(places))
             keys: list[Hashable] = list(range(column.size))
-            for atom in np.argsort(_heights(column.parts), kind="stable")[:merged].tolist():
+            for atom in np.argsort(_heights(column.parts.paid), kind="stable")[:merged].tolist():
                 keys[atom] = places[atom]
             self._renumber(axis, column, keys)
             if column.size > self._cap:  # the cells tell too many atoms apart
@@ -570,13 +584,12 @@ def _amounts(parts: Parts) -> Sequence[Hashable]:
     return list(map(tuple, parts.paid.T))
 
 
-def _heights(parts: Parts) -> NDArray[np.float64]:
+def _heights(paid: Integers) -> NDArray[np.float64]:
     """Return how high parts are, from 0 to 1: the largest share of a component's highest amount.
 
     Rounded: good for choosing what to merge, not for saying what was paid.
     """
-    most = np.maximum(parts.paid.max(axis=1, keepdims=True), 1)
-    return np.asarray((parts.paid / most).max(axis=0), float)
+    return np.asarray((paid / np.maximum(paid.max(axis=1, keepdims=True), 1)).max(axis=0), float)
 
 
 def _spread(masks: Sequence[int], size: int) -> Truth:

@@ -11,7 +11,7 @@ from discreet.doors import open_door
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Columns, Engine, Performance, SparkPerformance
 from discreet.engines.hash_order import HashOrder
-from discreet.engines.sources.database import Database
+from discreet.engines.sources.files import Database
 
 if TYPE_CHECKING:  # another engine is loaded when first used
     from discreet.engines.spark import Spark

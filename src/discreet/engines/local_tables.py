@@ -11,7 +11,7 @@ from typing import Final, final
 import pyarrow as pa
 
 from discreet.engines.backends import reason
-from discreet.engines.connection import Connection
+from discreet.engines.duckdb import Connection
 from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Columns, Performance
 from discreet.engines.sources.identity import Identity

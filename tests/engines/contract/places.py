@@ -12,10 +12,10 @@ from unittest import mock
 import duckdb
 import pyarrow as pa
 
-from discreet.engines.connection import Connection
 from discreet.engines.dispatch import engine_for
+from discreet.engines.duckdb import Connection
 from discreet.engines.postgres.engine import Postgres
-from discreet.engines.sources.database import Database
+from discreet.engines.sources.files import Database
 from discreet.query.types import Type
 from tests.engines.answers import flat
 from tests.engines.contract.cases import SECRET

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.engine import Performance
 from discreet.engines.hash_order import HashOrder
-from discreet.engines.sources.database import Database
+from discreet.engines.sources.files import Database
 from discreet.errors import UnreadableSource
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Filter

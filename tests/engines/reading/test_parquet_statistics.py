@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines.connection import Connection
+from discreet.engines.duckdb import Connection
 from discreet.engines.engine import Performance
 
 POLICY = """

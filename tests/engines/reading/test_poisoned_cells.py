@@ -15,7 +15,7 @@ import pytest
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
-from discreet.engines.sources.database import Database
+from discreet.engines.sources.files import Database
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan
 from tests.engines.reading.cells import EXTREMES, NOT_UTF8, poisoned, with_bytes, with_one_cell

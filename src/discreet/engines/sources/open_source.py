@@ -20,8 +20,14 @@ from typing import TYPE_CHECKING, Any, Final, final
 import pyarrow as pa
 
 from discreet.engines.execution import run_sanitized
-from discreet.engines.sources.database import Database, DatabaseTable
-from discreet.engines.sources.files import CSV_ENDINGS, CsvFiles, DeclaredCsv, ParquetFiles
+from discreet.engines.sources.files import (
+    CSV_ENDINGS,
+    CsvFiles,
+    Database,
+    DatabaseTable,
+    DeclaredCsv,
+    ParquetFiles,
+)
 from discreet.engines.sources.frames import Frame, from_arrow, from_pandas, is_readable
 from discreet.engines.sources.identity import FileStamp, digest_of, found_files, joined_digest
 from discreet.engines.sources.source import (
