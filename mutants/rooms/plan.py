@@ -18,6 +18,35 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="sums of cells are moved by one row of a unit",
+        file="discreet/plan/pricing/linear_strategy.py",
+        old="        return self.high * self.cells.lengths[0]\n",
+        new="        return self.cells.lengths[0]\n",
+        why="A person with several rows moves several cells.",
+        caught_by=("tests/plan/test_workload.py::test_no_unit_moves_sums_of_cells_further",),
+        fast=True,
+    ),
+    Mutant(
+        name="sums of groups are moved in one group of a unit",
+        file="discreet/plan/pricing/linear_strategy.py",
+        old="        return added and whole and by.groups <= far.high\n",
+        new="        return added and whole\n",
+        why="A person in several groups moves several totals that are added up.",
+        caught_by=(
+            "tests/plan/test_group_sums.py::test_a_claim_that_the_request_does_not_keep_is_refused",
+        ),
+    ),
+    Mutant(
+        name="values beyond the bounds of a claim",
+        file="discreet/plan/pricing/linear_strategy.py",
+        old="        return self.low <= low and high <= self.high\n",
+        new="        return high <= self.high\n",
+        why="A sum that falls below the claim moves further than the noise hides.",
+        caught_by=(
+            "tests/plan/test_sum_workload.py::test_a_claim_that_nothing_enforces_is_refused",
+        ),
+    ),
+    Mutant(
         name="sensitivity of one group, whatever their number",
         file="discreet/plan/pricing/group_sensitivity.py",
         old="        return self.groups * self.most\n",

@@ -7,7 +7,7 @@ import pytest
 from flint import acb, arb, ctx
 from scipy.special import erfcx, gammaln
 
-from discreet.loss.rounding import SPECIAL, UNIT, down, up
+from discreet.loss.rounding import SPECIAL, UNIT
 
 RNG = np.random.default_rng(20250101)
 SPREAD = np.concatenate(
@@ -96,8 +96,3 @@ def test_transforms_err_by_at_most_the_modelled_amount(length):
         assert float(abs(acb(spectrum[k].real, spectrum[k].imag) - truth).mid()) <= bound
     back = np.fft.irfft(spectrum, length)
     assert np.abs(back - weights).max() <= 2 * bound
-
-
-def test_directed_helpers():
-    assert down(1.0) < 1.0 < up(1.0)
-    assert up(-1.0, 0.5) > -0.51

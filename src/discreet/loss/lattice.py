@@ -94,7 +94,6 @@ BoundSide = Literal["above", "below"]
 _TAIL: Final = math.log(1e13)  # what a window leaves out on each side (section 6)
 _OUTSIDE: Final = 2.2e-13  # twice that, and what sums neglect (section 6)
 _LARGEST: Final = 1 << 20
-_SHARP: Final = 1e-5  # beside _OUTSIDE
 
 
 @final
@@ -276,10 +275,6 @@ class TiltedConvolution:
         scale = self.total + extra - self.c * eps
         total = max(inside + outside, 0.0) * math.exp(min(scale, 700.0))  # NaN stays NaN
         return bound_above(total) if sign > 0 else bound_below(total)
-
-    def sharp(self, eps: float) -> bool:
-        """Return True if what is cut off hardly counts at eps; not beside a Gaussian."""
-        return not self.lattice.square and self._plain(eps)[0] > _SHARP
 
     def _plain(self, eps: float) -> tuple[float, float, float]:
         """Without a Gaussian: two sums from the first entry above eps on, moved by a part cell."""

@@ -35,9 +35,8 @@ Gaussian differential privacy.
 
 Definition (Dong, Roth and Su 2022).  M is mu-GDP when telling D from D' is at least as hard as
 telling N(mu, 1) from N(0, 1), for all ordered neighbors.
-Theorems.  Composition adds mu**2, adaptively (key ``gaussian-composition``).  A group of k units
-has k mu (key ``group-gaussian``).  The profile has a closed form (key ``gaussian-profile``), and
-the trade-off is Phi(Phi^-1(1 - alpha) - mu).
+The profile has a closed form (key ``gaussian-profile``), and the trade-off is
+Phi(Phi^-1(1 - alpha) - mu).
 
 Theorem (key ``group-gaussian``; Dong, Roth and Su 2022, Gaussian Differential Privacy).  A group
 of k units of a mu-Gaussian loss has k mu.
@@ -68,7 +67,6 @@ has k**2 rho (key ``group-concentrated``).  Through single orders it implies (ep
 delta(eps) = inf over a of the bound of key ``renyi-to-approximate``.
 
 Definition (Mironov 2017).  M is (a, r)-RDP when D_a(M(D) || M(D')) <= r for all ordered neighbors.
-Theorems.  Composition adds the values order by order, adaptively (key ``renyi-composition``).
 Each order proves an (eps, delta) (key ``renyi-to-approximate``); the best one is taken.  Choosing
 the best order after the fact is sound for one finished composition, not for a running budget.
 

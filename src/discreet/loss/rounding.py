@@ -123,16 +123,6 @@ CUT_MARGIN: Final = 1e-9
 """On a bound of what is cut off, aliased or left out, which is negligible itself (section 4)."""
 
 
-def up(value: float, relative: float = 0.0) -> float:
-    """Raise a value by a relative error, and by one float."""
-    return math.nextafter(value + abs(value) * relative, math.inf)
-
-
-def down(value: float, relative: float = 0.0) -> float:
-    """Lower a value by a relative error, and by one float."""
-    return math.nextafter(value - abs(value) * relative, -math.inf)
-
-
 def bound_above(value: float) -> float:
     """Cut an upper bound on what is at least zero; one that is no number is infinite.
 

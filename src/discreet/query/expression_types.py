@@ -187,25 +187,19 @@ def _called(
         at = min(place, last)
         takes = function.takes[at]
         if kind is not None and kind not in takes:
+            given, wanted = arguments[place], _either(takes)
+            shown = given.name if isinstance(given, Column) else "..."
             _wrong(
-                arguments[place],
+                given,
                 what=f"{function.name} does not take {with_article(kind.value)} here.",
                 why="engines convert one type into another in different ways.",
-                do=f"give it {_either(takes)}: CAST({_name(arguments[place])} AS {_first(takes)}).",
+                do=f"give it {wanted}: CAST({shown} AS {wanted.partition(' ')[0]}).",
             )
         if at in function.written:
             _written(function, arguments[place], place)
     if function.name in PARTS:
         _parts(function, arguments, kinds)
     return _given(function, arguments, kinds)
-
-
-def _first(takes: frozenset[Type]) -> str:
-    return next(kind.value for kind in Type if kind in takes)
-
-
-def _name(argument: Expression) -> str:
-    return argument.name if isinstance(argument, Column) else "..."
 
 
 def _written(function: Function, argument: Expression, place: int) -> None:
@@ -285,17 +279,14 @@ def _shared(arguments: Sequence[Expression], kinds: Sequence[Type | None]) -> Ty
 
 def _meeting(first: Type, second: Type, argument: Expression) -> str:
     kinds = {first, second}
-    if first in NUMBERS and isinstance(argument, Literal) and _is_number(str(argument.value)):
-        return f"write {argument.value} without quotes."
+    written = str(argument.value) if isinstance(argument, Literal) else ""
+    if first in NUMBERS and written.removeprefix("-").replace(".", "", 1).isdecimal():
+        return f"write {written} without quotes."
     if kinds == {Type.DATE, Type.TEXT}:
         return "write a day as DATE '2025-01-31'."
     if kinds == {Type.TIMESTAMP, Type.TEXT}:
         return "write a timestamp as TIMESTAMP '2025-01-31 12:00:00'."
     return f"convert one of them: CAST(... AS {first.value})."
-
-
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").replace(".", "", 1).isdecimal()
 
 
 def check_condition(
@@ -359,8 +350,9 @@ def columns(relation: Relation) -> Columns:  # noqa: PLR0911 (one for each kind)
         case Scan(columns=pairs):
             return pairs
         case Table() | Valued():
+            shown = f"the table {relation.name}" if isinstance(relation, Table) else "a subquery"
             raise UnsupportedSQL(
-                what=pointed(f"{_words(relation)} is not bound.", relation.span),
+                what=pointed(f"{shown} is not bound.", relation.span),
                 why="the types of its columns are not known yet.",
                 do="bind the question to a schema first.",
             )
@@ -380,10 +372,6 @@ def columns(relation: Relation) -> Columns:  # noqa: PLR0911 (one for each kind)
             return _union([columns(part) for part in parts], relation)
         case _:
             assert_never(relation)
-
-
-def _words(relation: Table | Valued) -> str:
-    return f"the table {relation.name}" if isinstance(relation, Table) else "a subquery"
 
 
 def check_names(relation: Relation) -> tuple[str, ...]:
@@ -422,18 +410,15 @@ def check_bound(relation: Relation) -> None:
     for node in descend(relation):
         unbound = type(node) in {Table, Named, Valued} or (type(node) is Join and bool(node.using))
         unbound = unbound or (type(node) is SemiJoin and node.compared is not None)
-        for expression in node.expressions():
-            unbound = unbound or any(_is_unbound(part) for part in walk(expression))
+        for part in (part for each in node.expressions() for part in walk(each)):
+            unbound = unbound or type(part) is Star
+            unbound = unbound or (type(part) is Column and part.table is not None)
         if unbound:
             raise UnsupportedSQL(
                 what=pointed("a part of this relation is not bound.", node.span),
                 why="an engine would have to guess which table or column is meant.",
                 do="bind the question to a schema first.",
             )
-
-
-def _is_unbound(part: Expression) -> bool:
-    return type(part) is Star or (type(part) is Column and part.table is not None)
 
 
 def _union(parts: list[Columns], relation: UnionAll) -> Columns:

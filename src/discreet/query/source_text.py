@@ -58,7 +58,8 @@ def underlined(span: Span) -> str:
     last = max(min(span.end, stop), span.start + 1)
     shift = max(begin, last - _WIDEST + 20, 0) if last - begin > _WIDEST else begin
     shift = min(shift, span.start)
-    shown = _plain(span.text[shift : min(stop, shift + _WIDEST)])
+    letters = span.text[shift : min(stop, shift + _WIDEST)]
+    shown = "".join(letter if letter.isprintable() else " " for letter in letters)
     width = min(last - span.start, max(len(shown) - (span.start - shift), 1))
     number = str(span.line)
     carets = " " * (span.start - shift) + "^" * width
@@ -87,11 +88,6 @@ def meant_as_text(span: Span | None) -> str:
         return ""
     text = words[1:-1].replace("'", "''").replace('""', '"')
     return f"text goes in single quotes: '{text}'; "
-
-
-def _plain(text: str) -> str:
-    """Replace what a terminal would not show as one plain character."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 _TWO_WAYS: Final = "a text that can be read in two ways, or in none, is not answered."

@@ -166,7 +166,6 @@ class Binder:
 
     schema: Schema
     names: tuple[str, ...] = ()
-    fresh: FreshNames = field(default_factory=FreshNames)
     fan_out: FanOut = field(default_factory=FanOut)
 
     def bind(self, relation: Relation) -> BoundRelation:  # noqa: C901, PLR0911, PLR0912  one each
@@ -186,10 +185,10 @@ class Binder:
                 return self._distinct(relation)
             case Join(left=left, right=right):
                 sides = self.bind(left), self.bind(right)
-                return bind_join(relation, *sides, self.fresh, self.fan_out)
+                return bind_join(relation, *sides, self.fan_out)
             case SemiJoin(left=left):
                 leaves = join_leaves(relation.right, self.bind)
-                return bind_semi_join(relation, self.bind(left), leaves, self.fresh, self.fan_out)
+                return bind_semi_join(relation, self.bind(left), leaves, self.fan_out)
             case Valued(left=left):
                 leaves = join_leaves(relation.right, self.bind)
                 return bind_value(
@@ -197,12 +196,11 @@ class Binder:
                     self.bind(left),
                     leaves,
                     self._aggregated_over,
-                    self.fresh,
                     self.fan_out,
                 )
             case UnionAll():
                 return bind_union(
-                    relation, [self.bind(part) for part in relation.parts], self.fresh
+                    relation, [self.bind(part) for part in relation.parts], self.fan_out.fresh
                 )
             case Scan():
                 return self._scan(self._found(relation.table, relation), relation)
@@ -239,7 +237,7 @@ class Binder:
         columns = tuple((column.name, column.type) for column in table.columns)
         fields = tuple(
             Field(
-                column=self.fresh(column.name),
+                column=self.fan_out.fresh(column.name),
                 name=column.name,
                 table=table.name,
                 facts=Facts(
@@ -279,7 +277,7 @@ class Binder:
     def _filter(self, node: Filter) -> BoundRelation:
         if has_cross_join(node.child):
             leaves = join_leaves(node.child, self.bind)
-            below, rest = join_all(leaves, [node.predicate], self.fresh, self.fan_out, node.span)
+            below, rest = join_all(leaves, [node.predicate], self.fan_out, node.span)
             if rest is None:
                 return below
             predicate = rest
@@ -314,14 +312,13 @@ class Binder:
         self, node: Project, below: BoundRelation, outputs: list[tuple[Field, Expression]]
     ) -> BoundRelation:
         """Name the outputs, and let the unit follow, hidden, where it was not selected."""
-        named = [
-            (replace(item, column=self.fresh(str(item.name))), value) for item, value in outputs
-        ]
+        fresh = self.fan_out.fresh
+        named = [(replace(item, column=fresh(str(item.name))), value) for item, value in outputs]
         holders: list[list[str]] = []
         for column, same in zip(below.unit or (), below.holders, strict=True):
             held = [f.column for f, value in named if _holds(value, same)]
             if not held:
-                held = [self.fresh(column)]
+                held = [fresh(column)]
                 hidden = Field(column=held[0], name=None, facts=below.facts[column])
                 named.append((hidden, Column(column)))
             holders.append(held)
@@ -379,13 +376,13 @@ class Binder:
         fields: list[Field] = []
         bound_keys: list[Output] = []
         for name, value in keys:
-            column = self.fresh(name or str(value.name))  # type: ignore[union-attr]
+            column = self.fan_out.fresh(name or str(value.name))  # type: ignore[union-attr]
             fields.append(Field(column=column, name=name, facts=facts_of(value, below.facts)))
             bound_keys.append((column, value))
         outputs = []
         for name, aggregate in node.outputs:
             value, kind = checked(aggregate, below)
-            column = self.fresh(name)
+            column = self.fan_out.fresh(name)
             facts = total_facts(value, below.facts, kind)  # type: ignore[arg-type]
             fields.append(Field(column=column, name=name, facts=facts))
             outputs.append((column, value))

@@ -40,7 +40,7 @@ from discreet.errors import NotPerUnit, UnsupportedSQL
 from discreet.plan.binding.binder import Binder
 from discreet.plan.binding.fan_out import MOST_FAN_OUT, FanOut, PublicRows, within
 from discreet.plan.binding.joins import equalities
-from discreet.plan.binding.names import BoundRelation, checked, condition
+from discreet.plan.binding.names import BoundRelation, FreshNames, checked, condition
 from discreet.plan.binding.public_keys import GroupKey, fine_keys, is_whole, public_values
 from discreet.plan.binding.scope import enforce_scope
 from discreet.plan.binding.subqueries import private_value
@@ -114,7 +114,10 @@ def with_names_on(question: Question) -> Question:
     if not isinstance(relation, Join) or not relation.using or relation.kind not in KEPT:
         return question
     kept = relation.children()[KEPT[relation.kind]]
-    sides = [_under_name(side) for side in relation.children()]
+    sides = [
+        side if isinstance(side, Named | Table | Join) else Named(side, _ALIAS)
+        for side in relation.children()
+    ]
     names = [_name(side) for side in sides]
     if not is_list(kept) or None in names:
         return question
@@ -135,10 +138,6 @@ def with_names_on(question: Question) -> Question:
     for each in reversed(above):
         joined = replace(each, child=joined, predicate=transformed(each.predicate, qualified))
     return question.changed(qualified, relation=joined)
-
-
-def _under_name(side: Relation) -> Relation:
-    return side if isinstance(side, Named | Table | Join) else Named(side, _ALIAS)
 
 
 def _name(side: Relation) -> str | None:
@@ -293,7 +292,10 @@ class ListedGroups:
         """Return the groups that are listed, or refuse the join."""
         public = Binder(schema).bind(self.join.children()[KEPT[self.join.kind]])
         columns = [_public_column(key.key.expression, rows, public) for key in keys]
-        compared = _compared(_join(rows.relation), {key.key.expression for key in keys})
+        below = rows.relation
+        while isinstance(below, Filter):
+            below = below.child
+        compared = _compared(below, {key.key.expression for key in keys})
         if not public.public or None in columns or not compared:
             raise UnsupportedSQL(
                 what=pointed(
@@ -305,12 +307,6 @@ class ListedGroups:
             )
         outputs = tuple((f"key {place}", Column(str(name))) for place, name in enumerate(columns))
         return tuple(public_rows(Distinct(Project(public.relation, outputs))))
-
-
-def _join(relation: Relation) -> Join | None:
-    while isinstance(relation, Filter):
-        relation = relation.child
-    return relation if isinstance(relation, Join) else None
 
 
 def _public_column(key: Expression, rows: BoundRelation, public: BoundRelation) -> str | None:
@@ -327,9 +323,9 @@ def _public_column(key: Expression, rows: BoundRelation, public: BoundRelation) 
     return same[0].column if len(same) == 1 and from_public else None
 
 
-def _compared(join: Join | None, keys: set[Expression]) -> bool:
+def _compared(join: Relation, keys: set[Expression]) -> bool:
     """Whether a join compares just the keys, each with a column of the other side."""
-    if join is None:
+    if not isinstance(join, Join):
         return False
     pairs = equalities(join.on)
     names = {key.name for key in keys if isinstance(key, Column)}
@@ -465,7 +461,8 @@ def _bound(
     limit = FanOut(max_fan_out, public_rows)
 
     def bind(matches: int) -> BoundRelation:
-        return Binder(schema, names, fan_out=replace(limit, matches=matches)).bind(relation)
+        fan_out = replace(limit, matches=matches, fresh=FreshNames())
+        return Binder(schema, names, fan_out=fan_out).bind(relation)
 
     bound = within(max_fan_out, bind)
     public = {table.name for table in schema.tables if table.public}

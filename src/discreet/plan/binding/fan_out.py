@@ -109,28 +109,26 @@ class FanOut:
 
     matches: int = MOST_FAN_OUT
     public_rows: PublicRows | None = None
+    fresh: FreshNames = field(default_factory=FreshNames, compare=False, repr=False)
+    """Names for the columns of one binding."""
     _known: dict[tuple[Relation, tuple[str, ...]], int] = field(
         default_factory=dict, compare=False, repr=False
     )
 
-    def public(
-        self, side: BoundRelation, compared: Iterable[str], fresh: FreshNames
-    ) -> tuple[BoundRelation, int]:
+    def public(self, side: BoundRelation, compared: Iterable[str]) -> tuple[BoundRelation, int]:
         """Limit a public side of a join, and return how many of its rows a row can meet."""
         names = tuple(sorted(compared))
         if side.key is not None and set(side.key) <= set(names):
-            return first_rows(side, side.key, 1, fresh), 1
+            return first_rows(side, side.key, 1, self.fresh), 1
         most = self._counted(side.relation, names)
-        return first_rows(side, names, most, fresh), most
+        return first_rows(side, names, most, self.fresh), most
 
-    def private(
-        self, side: BoundRelation, compared: Iterable[str], fresh: FreshNames
-    ) -> tuple[BoundRelation, int]:
+    def private(self, side: BoundRelation, compared: Iterable[str]) -> tuple[BoundRelation, int]:
         """Limit a private side of a join, and return how many of its rows a row can meet."""
         names = set(compared)
         most = 1 if side.key is not None and set(side.key) <= names else self.matches
         by = (*(side.unit or ()), *sorted(names - set(side.unit or ())))
-        return first_rows(side, by, most, fresh), most
+        return first_rows(side, by, most, self.fresh), most
 
     def _counted(self, relation: Relation, names: tuple[str, ...]) -> int:
         """Return the largest number of public rows that agree in some columns, at least 1."""

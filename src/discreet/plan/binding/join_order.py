@@ -25,7 +25,7 @@ from typing import TypeGuard
 
 from discreet.plan.binding.fan_out import FanOut
 from discreet.plan.binding.joins import determined, equalities, join_on, within_units
-from discreet.plan.binding.names import BoundRelation, FreshNames, condition
+from discreet.plan.binding.names import BoundRelation, condition
 from discreet.plan.binding.value_facts import Facts
 from discreet.query.expressions import (
     Call,
@@ -78,7 +78,6 @@ def side_by_side(leaves: Sequence[BoundRelation]) -> BoundRelation:
 def join_all(
     leaves: Leaves,
     predicates: Sequence[Expression],
-    fresh: FreshNames,
     limit: FanOut,
     span: Span | None,
 ) -> tuple[BoundRelation, Expression | None]:
@@ -94,7 +93,7 @@ def join_all(
     rest, chain = list(relations), _first(relations, equalities(conjunction(found)))
     rest.remove(chain)
     while rest:
-        chain, used = _extended(chain, rest, found, fresh, limit, span)
+        chain, used = _extended(chain, rest, found, limit, span)
         waiting = [part for part in waiting if part not in used]
         found = [part for part in found if part not in used]
     places = {field.column: place for place, field in enumerate(every.fields)}
@@ -130,11 +129,10 @@ def _is_keyed(known: Mapping[str, Facts], leaf: BoundRelation, pairs: set[frozen
     return leaf.key is not None and determined(known, leaf.facts, pairs) >= set(leaf.key)
 
 
-def _extended(  # noqa: PLR0913, PLR0917  a chain, what it takes from, and what limits it
+def _extended(
     chain: BoundRelation,
     rest: list[BoundRelation],
     found: Sequence[Expression],
-    fresh: FreshNames,
     limit: FanOut,
     span: Span | None,
 ) -> tuple[BoundRelation, list[Expression]]:
@@ -150,7 +148,7 @@ def _extended(  # noqa: PLR0913, PLR0917  a chain, what it takes from, and what 
     used = _between(chain, leaf, found)
     on = conjunction(used)
     node = Join(chain.relation, leaf.relation, "cross" if on is None else "inner", on, span=span)
-    return join_on(node, chain, leaf, on, fresh, limit), used
+    return join_on(node, chain, leaf, on, limit), used
 
 
 def _between(

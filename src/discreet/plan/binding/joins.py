@@ -163,7 +163,10 @@ def merge_shared_columns(
         shared.append((Field(column=fresh(name), name=name, facts=facts), value))
     names = {folded(name) for name in node.using}
     rest = [
-        _behind(field) if folded(field.name or "") in names else field for field in joined.fields
+        field
+        if folded(field.name or "") not in names
+        else (replace(field, name=None) if field.table is None else replace(field, shared=True))
+        for field in joined.fields
     ]
     outputs = (
         *((field.column, value) for field, value in shared),
@@ -175,11 +178,6 @@ def merge_shared_columns(
         fields=(*(field for field, _ in shared), *rest),
         same=_holding(shared, joined, left, right),
     )
-
-
-def _behind(field: Field) -> Field:
-    """Hide a column that both sides share, unless its alias stands before its name."""
-    return replace(field, name=None) if field.table is None else replace(field, shared=True)
 
 
 def _holding(
@@ -229,7 +227,7 @@ _KEEPS: Final = {"left": (True, False), "right": (False, True), "full": (True, T
 
 
 def bind_join(
-    node: Join, left: BoundRelation, right: BoundRelation, fresh: FreshNames, limit: FanOut
+    node: Join, left: BoundRelation, right: BoundRelation, limit: FanOut
 ) -> BoundRelation:
     """Join two bound relations, or refuse to."""
     both = replace(left, fields=(*left.fields, *right.fields))
@@ -238,21 +236,20 @@ def bind_join(
         for name in node.using
     )
     on = conjunction(shared, node.span) if node.on is None else condition(node.on, both)
-    return join_on(node, left, right, on, fresh, limit)
+    return join_on(node, left, right, on, limit)
 
 
-def join_on(  # noqa: PLR0913, PLR0917  a join, its condition, and what limits it
+def join_on(
     node: Join,
     left: BoundRelation,
     right: BoundRelation,
     on: Expression | None,
-    fresh: FreshNames,
     limit: FanOut,
 ) -> BoundRelation:
     """Join two bound relations on a condition that is bound already, or refuse to."""
     keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
     on = _checked(node, left, right, on)
-    left, right, fan_out = _limited(node, left, right, on, fresh, limit)
+    left, right, fan_out = _limited(node, left, right, on, limit)
     fields = (
         *(_outer(field) if keeps_right else field for field in left.fields),
         *(_outer(field) if keeps_left else field for field in right.fields),
@@ -267,8 +264,8 @@ def join_on(  # noqa: PLR0913, PLR0917  a join, its condition, and what limits i
         fan_out=fan_out,
     )
     if node.kind == "full" and not joined.public and left.unit:
-        joined = _either_unit(joined, left, right, fresh)
-    return merge_shared_columns(node, joined, left, right, fresh) if node.using else joined
+        joined = _either_unit(joined, left, right, limit.fresh)
+    return merge_shared_columns(node, joined, left, right, limit.fresh) if node.using else joined
 
 
 def linked(child: BoundRelation, parent: BoundRelation, link: Link) -> BoundRelation:
@@ -382,7 +379,7 @@ def _check_public(
             "group by all columns of the public side and join on each of them.",
         )
     private, public = (right, left) if left.public else (left, right)
-    if private.unit == () and not _one_match(private, public, on):
+    if private.unit == () and not _is_key(public, _determined(private, public, on)):
         raise not_per_unit(
             node.span,
             what="this join may count a row several times.",
@@ -391,12 +388,11 @@ def _check_public(
         )
 
 
-def _limited(  # noqa: PLR0913, PLR0917  a join, and what limits it
+def _limited(
     node: Join,
     left: BoundRelation,
     right: BoundRelation,
     on: Expression | None,
-    fresh: FreshNames,
     limit: FanOut,
 ) -> tuple[BoundRelation, BoundRelation, int]:
     """Limit how many rows of one side a row of the other meets; return both, and the fan-out."""
@@ -405,15 +401,15 @@ def _limited(  # noqa: PLR0913, PLR0917  a join, and what limits it
     keeps_left, keeps_right = _KEEPS.get(node.kind, (False, False))
     compared = _determined(right, left, on), _determined(left, right, on)
     if right.public:
-        right, most = _met(left, right, compared[1], fresh, limit)
+        right, most = _met(left, right, compared[1], limit)
         return left, right, left.fan_out * most
     if left.public:
-        left, most = _met(right, left, compared[0], fresh, limit)
+        left, most = _met(right, left, compared[0], limit)
         return left, right, right.fan_out * most
     if (keeps_right and not keeps_left) or (not keeps_left and _is_key(left, compared[0])):
-        left, most = limit.private(left, compared[0], fresh)
+        left, most = limit.private(left, compared[0])
         return left, right, right.fan_out * most
-    right, most = limit.private(right, compared[1], fresh)
+    right, most = limit.private(right, compared[1])
     return left, right, left.fan_out * most + (right.fan_out if keeps_right else 0)
 
 
@@ -421,7 +417,6 @@ def _met(
     private: BoundRelation,
     public: BoundRelation,
     compared: set[str],
-    fresh: FreshNames,
     limit: FanOut,
 ) -> tuple[BoundRelation, int]:
     """Limit the public rows that a private row meets; one that is a unit meets one at most.
@@ -429,17 +424,12 @@ def _met(
     Its price rests on that, so it is enforced whatever is known of keys.
     """
     if private.unit == ():
-        return first_rows(public, sorted(compared), 1, fresh), 1
-    return limit.public(public, compared, fresh)
+        return first_rows(public, sorted(compared), 1, limit.fresh), 1
+    return limit.public(public, compared)
 
 
 def _is_key(side: BoundRelation, compared: set[str]) -> bool:
     return side.key is not None and compared >= set(side.key)
-
-
-def _one_match(private: BoundRelation, public: BoundRelation, on: Expression | None) -> bool:
-    """Whether a row meets at most one row of a public table, by its declared key."""
-    return _is_key(public, _determined(private, public, on))
 
 
 def _determined(private: BoundRelation, public: BoundRelation, on: Expression | None) -> set[str]:

@@ -91,20 +91,20 @@ _FORM: Final = "compare them with WHERE {} inside the subquery, and more after A
 
 
 def bind_semi_join(
-    node: SemiJoin, left: BoundRelation, leaves: Leaves, fresh: FreshNames, limit: FanOut
+    node: SemiJoin, left: BoundRelation, leaves: Leaves, limit: FanOut
 ) -> BoundRelation:
     """Keep the rows of a bound relation that meet, or do not meet, the leaves of another."""
-    right, inside, outer = _right_side(node, leaves, fresh, limit)
+    right, inside, outer = _right_side(node, leaves, limit)
     unique = _unique(left, right)
     on = [condition(_scoped(part, inside, left.fields), unique) for part in outer]
     if node.compared is None:
-        return _kept(node, left, right, on, fresh, limit)
+        return _kept(node, left, right, on, limit)
     x = checked(node.compared[0], left)[0]
     y = _scoped(node.compared[1], inside, left.fields)
     same = condition(Call("=", (x, y), span=node.span), unique)
     nulls = [value for value, side in ((x, left), (y, right)) if _may_be_null(value, side)]
     if not node.anti or not nulls:
-        return _kept(node, left, right, [*on, same], fresh, limit)
+        return _kept(node, left, right, [*on, same], limit)
     if not right.public:
         raise not_per_unit(
             node.span,
@@ -112,14 +112,14 @@ def bind_semi_join(
             do="write NOT EXISTS with x = y inside, or add IS NOT NULL for both values; or declare "
             "nullable = false in the policy.",
         )
-    found = _kept(node, left, right, [*on, same], fresh, limit)
+    found = _kept(node, left, right, [*on, same], limit)
     for value in nulls:
-        found = _kept(node, found, right, [*on, Call("IS NULL", (value,))], fresh, limit)
+        found = _kept(node, found, right, [*on, Call("IS NULL", (value,))], limit)
     return found
 
 
 def _right_side(
-    node: SemiJoin | Valued, leaves: Leaves, fresh: FreshNames, limit: FanOut
+    node: SemiJoin | Valued, leaves: Leaves, limit: FanOut
 ) -> tuple[BoundRelation, tuple[Field, ...], list[Expression]]:
     """Join the leaves of a subquery on its own conditions.
 
@@ -127,7 +127,7 @@ def _right_side(
     """
     inside = side_by_side(leaves[0]).fields
     own = [part for part in conjuncts(node.on) if is_inside(part, inside)]
-    rows, rest = join_all(leaves, own, fresh, limit, node.span)
+    rows, rest = join_all(leaves, own, limit, node.span)
     if rest is not None:
         rows = replace(rows, relation=Filter(rows.relation, rest, span=node.span))
     return rows, inside, [part for part in conjuncts(node.on) if not is_inside(part, inside)]
@@ -139,12 +139,11 @@ def _unique(left: BoundRelation, right: BoundRelation) -> BoundRelation:
     return replace(left, fields=tuple(fields))
 
 
-def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limits it
+def _kept(
     node: SemiJoin,
     left: BoundRelation,
     right: BoundRelation,
     parts: Sequence[Expression],
-    fresh: FreshNames,
     limit: FanOut,
 ) -> BoundRelation:
     """Put the semi join together, or refuse one that looks at the rows of others."""
@@ -161,8 +160,8 @@ def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limi
     if ours is not None and not node.anti:
         rows = Filter(rows, ours, span=node.span)
     elif ours is not None and not all(map(_is_plain, here)):
-        own = tuple((field.column, Column(field.column)) for field in left.fields)
-        name = fresh("condition")
+        own = left.columns
+        name = limit.fresh("condition")
         rows = Project(rows, (*own, (name, ours)))
         both.append(Column(name))
     else:
@@ -170,9 +169,7 @@ def _kept(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limi
     most, on = 1, conjunction(both, node.span)
     of_pairs = any(is_of_pairs(part, left.facts, right.facts) for part in both)
     if right.public and not left.public and of_pairs:
-        right, most = limit.public(
-            right, determined(left.facts, right.facts, equalities(on)), fresh
-        )
+        right, most = limit.public(right, determined(left.facts, right.facts, equalities(on)))
     relation: Relation = SemiJoin(rows, right.relation, on, anti=node.anti, span=node.span)
     if own:
         relation = Project(relation, own)
@@ -265,16 +262,15 @@ Aggregation = Callable[[Aggregated, BoundRelation], BoundRelation]
 """Binds an aggregation over a relation that is bound already, or refuses it."""
 
 
-def bind_value(  # noqa: PLR0913, PLR0917  both sides, and what limits their join
+def bind_value(
     node: Valued,
     left: BoundRelation,
     leaves: Leaves,
     aggregated: Aggregation,
-    fresh: FreshNames,
     limit: FanOut,
 ) -> BoundRelation:
     """Add a value of the leaves of one relation to the rows of another."""
-    rows, inside, outer = _right_side(node, leaves, fresh, limit)
+    rows, inside, outer = _right_side(node, leaves, limit)
     pairs = [_sides(part, inside, node.span) for part in outer]
     totals = _totals(node, [theirs for theirs, _ in pairs], rows, aggregated)
     if left.public and not totals.public:
@@ -292,8 +288,8 @@ def bind_value(  # noqa: PLR0913, PLR0917  both sides, and what limits their joi
         condition(Call("=", (value, Column(key.column))), unique)
         for value, key in zip(ours, keys, strict=True)
     )
-    joined = _joined(node, left, totals, on, fresh, limit)
-    return _with_value(node, left, joined, _value(node, named, met=not pairs), fresh)
+    joined = _joined(node, left, totals, on, limit)
+    return _with_value(node, left, joined, _value(node, named, met=not pairs), limit.fresh)
 
 
 def _sides(
@@ -340,17 +336,16 @@ def private_value(span: Span | None) -> NotPerUnit:
     )
 
 
-def _joined(  # noqa: PLR0913, PLR0917  both sides, their condition, and what limits their join
+def _joined(
     node: Valued,
     left: BoundRelation,
     totals: BoundRelation,
     on: Expression | None,
-    fresh: FreshNames,
     limit: FanOut,
 ) -> BoundRelation:
     kind = "cross" if on is None else "left"
     join = Join(left.relation, totals.relation, kind, on, span=node.span)
-    joined = join_on(join, left, totals, on, fresh, limit)
+    joined = join_on(join, left, totals, on, limit)
     return replace(joined, key=left.key if joined.fan_out == left.fan_out else None)
 
 

@@ -320,6 +320,8 @@ Region = Mapping[str, Values] | None
 _EVERYWHERE: Final[Region] = {}
 """The region of all rows."""
 
+_FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Signs with their sides exchanged."""
 _SIGNS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
@@ -377,14 +379,9 @@ def truth_sets(  # noqa: C901, PLR0911  one for each kind of condition
         case Call(function=sign, arguments=(Literal(value=value), Column(name=name))) if (
             sign in _SIGNS
         ):
-            return _about(name, compared_values(_flipped(sign), value, facts[name].type))
+            return _about(name, compared_values(_FLIPPED.get(sign, sign), value, facts[name].type))
         case _:
             return _UNKNOWN
-
-
-def _flipped(sign: str) -> str:
-    """Return the sign with its sides exchanged."""
-    return {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
 
 
 def _about(column: str, compared: ComparedValues | None) -> TruthSets:
