@@ -113,6 +113,23 @@ def test_above_a_part_of_the_budget_a_person_is_asked(people, person, spent):
     run(story)
 
 
+def test_a_part_of_the_budget_is_that_of_the_people_who_pay(people):
+    """What others have spent before hides nothing of what a question about some people costs."""
+    of_men = "SELECT COUNT(*) AS n FROM people WHERE sex = 'Male'"
+    of_women = of_men.replace("Male", "Female")
+
+    async def story():
+        options = ("--account", "claude", "--limit", "1", "--ask-above", "0.6")
+        async with agent_of(command(people, *options)) as agent:
+            await agent.done("ask", question=of_men, epsilon="0.6")
+            plan = await agent.done("plan", question=of_women, epsilon="0.8")
+            assert plan["share_of_budget"] == "80 %"
+            told = await agent.refused("ask", question=of_women, epsilon="0.8")
+            assert "80 % of the budget" in told["refused"]
+
+    run(story)
+
+
 def test_what_cannot_be_answered_is_said_in_words(people):
     async def story():
         async with agent_of(command(people)) as agent:
