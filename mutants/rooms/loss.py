@@ -83,17 +83,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="optimal composition forgets deltas",
-        file="discreet/loss/notions.py",
-        old="        kept *= (1 - d) ** count\n",
-        new="        kept *= 1 - d * 0\n",
-        why="Deltas do not add up.",
-        caught_by=(
-            "tests/loss/test_optimal.py::test_golden_values_of_small_compositions",
-            "tests/loss/test_optimal.py::test_golden_values_of_six_equal_promises",
-        ),
-    ),
-    Mutant(
         name="a second zCDP answer is free",
         file="discreet/loss/notions.py",
         old="            return ZeroConcentrated(rho=self.rho + other.rho)",

@@ -74,7 +74,10 @@ _PLAIN_LIKE: Final = 8
 _SEARCHES: Final = 8
 """Parts of a pattern with both % and _."""
 _COMPARED: Final = 2
-"""Units for each letter of a pattern with %, which may be compared at every place of a text."""
+"""Units for each letter between two % of a pattern, which may be compared at every place of a text.
+
+What comes after a % is looked for from where the part before it was found, and never again.
+"""
 _CUT_OFF: Final = 20
 """Units for each letter of a pattern with several searches, which are cut off by halving."""
 _Node = tuple[Expression, ColumnTypes, int]
@@ -111,8 +114,9 @@ def _pattern(node: Call) -> str:
 def _time_of_like(pattern: str) -> int:
     if "%" not in pattern:
         return _PLAIN_LIKE
-    several = "_" in pattern and searches(pattern) > 1
-    return max(_PLAIN_LIKE, len(pattern) * (_CUT_OFF if several else _COMPARED))
+    if "_" in pattern and searches(pattern) > 1:
+        return max(_PLAIN_LIKE, len(pattern) * _CUT_OFF)
+    return max(_PLAIN_LIKE, max(map(len, pattern.split("%"))) * _COMPARED)
 
 
 def text_work(request: EngineRequest) -> int:
