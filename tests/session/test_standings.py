@@ -110,7 +110,12 @@ def test_a_plan_is_a_value_that_holds_no_session(tmp_path):
     copy = pickle.loads(pickle.dumps(plan))  # noqa: S301  our own bytes
     assert (copy, copy.budget_preview, copy.details) == (plan, plan.budget_preview, shown)
     assert plan.budget_preview == BudgetPreview(
-        entry=None, fits=True, left="epsilon 1.5 of 2", part=Fraction(3, 4), more=3
+        entry=None,
+        fits=True,
+        left="epsilon 1.5 of 2",
+        part=Fraction(3, 4),
+        cost=Fraction(1, 4),
+        more=3,
     )
 
 

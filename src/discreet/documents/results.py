@@ -127,7 +127,9 @@ class StandingDocument(Part):
     fits: bool
     left: str | None = None
     part: float | None = None
-    """The share of the budget that would be left, from 0 to 1."""
+    """The share of the budget that would be left, from 0 to 1, to the units that pay."""
+    cost: float | None = None
+    """The share of the budget that it takes, of the same units."""
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -138,6 +140,7 @@ class StandingDocument(Part):
             fits=preview.fits,
             left=preview.left or None,
             part=None if preview.part is None else float(preview.part),
+            cost=None if preview.cost is None else float(preview.cost),
             notes=preview.notes,
         )
 

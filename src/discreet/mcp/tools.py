@@ -137,7 +137,7 @@ async def _consented(  # noqa: PLR0913, PLR0917  the arguments of a tool
         desk = _desk(ctx)
         form = _form(question, epsilon, rho, delta, error)
         name = await _dataset(desk, dataset)
-        cost = await _share(desk, name, await desk.plan(name, form))
+        cost = _share(await desk.plan(name, form))
         above = _above(ctx)
         if cost <= above:
             return Consent(spend=True)
@@ -178,7 +178,7 @@ async def plan(  # noqa: PLR0913, PLR0917  the arguments of a tool
         form = _form(question, epsilon, rho, delta, error)
         name = await _dataset(desk, dataset)
         planned = await desk.plan(name, form)
-        return _plan_words(planned, await _share(desk, name, planned))
+        return _plan_words(planned, _share(planned))
 
 
 async def ask(  # noqa: PLR0913, PLR0917  the arguments of a tool
@@ -281,13 +281,12 @@ async def _dataset(desk: Desk, dataset: str | None) -> str:
     )
 
 
-async def _share(desk: Desk, name: str, plan: PlanDocument) -> Fraction:
+def _share(plan: PlanDocument) -> Fraction:
     """Return the part of the budget that a plan costs; an answer on record costs nothing."""
     standing = plan.standing
-    if standing is None or standing.answered is not None or standing.part is None:
+    if standing is None or standing.answered is not None or standing.cost is None:
         return decimal(0, name="share")
-    left = await desk.remaining(name)
-    return decimal(str(max(0.0, left.part - standing.part)), name="share")
+    return decimal(str(standing.cost), name="share")
 
 
 def _can_ask(ctx: Context[Any, Any]) -> bool:

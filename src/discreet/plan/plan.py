@@ -86,7 +86,8 @@ class BudgetPreview:
     ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
     questions about the same units, and what is left now where the plan does not fit.  ``notes``
     say what later questions can no longer do; ``part`` is the share of the budget that is left
-    after it, and ``more`` how many more such plans fit then.
+    after it, and ``more`` how many more such plans fit then; ``cost`` is the share that it takes.
+    All of these are about the same units: others may have more left, or less.
 
     >>> print(BudgetPreview(entry=None, fits=True, left="epsilon 2.5 of 3"))
     leaves epsilon 2.5 of 3
@@ -102,6 +103,7 @@ class BudgetPreview:
     notes: tuple[str, ...] = ()
     part: Fraction | None = None
     more: int | None = None
+    cost: Fraction | None = None
 
     @property
     def brief(self) -> str:

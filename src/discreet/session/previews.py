@@ -57,6 +57,7 @@ def budget_preview(plan: Payable, ledger: Ledger, account: str | None) -> Budget
         left=_shown(after),
         notes=notes,
         part=after.share,
+        cost=left.share - after.share,
         more=how_many_more(plan, after),
     )
 
