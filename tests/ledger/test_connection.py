@@ -322,7 +322,9 @@ class InterruptAtLine:
         if not frame.f_code.co_filename.endswith("ledger/connection.py"):
             return None
         line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-        bare = line == "try:" or line.startswith(("with ", "finally", "self._turn.release"))
+        bare = line == "try:" or line.startswith(
+            ("with ", "finally", "if True in taken", "self._turn.release")
+        )
         if event == "line" and not bare:  # Python handles signals after calls
             self.left -= 1
             if self.left < 0:
@@ -348,6 +350,51 @@ def test_wherever_an_interrupt_comes_a_key_is_paid_once_and_the_next_request_is_
     assert number > 20
     keys = [row.key for row in disk.rows[1:]]
     assert len(keys) == len({*keys}) == number + 1
+
+
+class InterruptAfterCall:
+    """Raise KeyboardInterrupt after some call of C code: Python hears of signals there."""
+
+    def __init__(self, number):
+        self.left = number
+
+    def __call__(self, frame, event, _):
+        named = frame.f_code.co_filename.endswith(("ledger/connection.py", "/threading.py"))
+        if named and event == "c_return":
+            self.left -= 1
+            if self.left < 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda writer: writer.call(charge("a", "1e-6")),
+        lambda writer: writer.call(SnapshotRequest()),
+        lambda writer: writer.read(lambda store: next(store.rows(0))),
+    ],
+    ids=["charging", "looking", "reading"],
+)
+def test_whichever_call_an_interrupt_follows_nobody_holds_the_ledger_afterwards(disk, steps, use):
+    """Also where the call is the one that takes the lock."""
+    before = sys.getprofile()
+    kept = []  # as an interactive interpreter keeps the last error, with all its frames
+    writer = LedgerConnection(DiskStore(disk, steps), TERMS, timeout=0.5)
+    for number in range(1000):
+        sys.setprofile(InterruptAfterCall(number))
+        try:
+            use(writer)
+            break
+        except (KeyboardInterrupt, LedgerUnavailable) as error:
+            kept.append(error)
+        finally:
+            sys.setprofile(before)
+        other = Caller(writer, charge("b", "1e-6"))
+        other.join(20)
+        assert (other.is_alive(), other.error) == (False, None), number
+    assert number > 3
+    writer.close()
 
 
 # --- opening and closing ------------------------------------------------------------------------

@@ -30,7 +30,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Protocol, TypeVar, cast, final
@@ -149,7 +149,8 @@ class LedgerConnection:
         self._timeout = timeout
         self._process = os.getpid()
         self._turn = threading.Lock()  # of whoever uses the store
-        self._line = threading.Condition()  # of whoever changes the next two
+        self._guard = threading.RLock()  # of whoever changes the next two
+        self._line = threading.Condition(self._guard)
         self._waiting: deque[_Ticket] = deque()
         self._leader: _Ticket | None = None
         self._state: LedgerState | None = None
@@ -177,12 +178,11 @@ class LedgerConnection:
         try:
             self._wait(ticket)
             if not ticket.over:
-                with self._in_turn():
-                    self._serve(self._batched(ticket))
+                self._in_turn(lambda: self._serve(self._batched(ticket)))
         finally:
             ticket.over = True  # whoever leads passes it over from now on
             if self._leader is ticket:
-                with self._line:
+                with self._guard:
                     self._line.notify_all()
         if ticket.error is not None:
             raise ticket.error.with_traceback(None)
@@ -194,7 +194,7 @@ class LedgerConnection:
         A leader that an interrupt has stopped amid handing over is missed after a moment.
         """
         until = time.monotonic() + self._timeout
-        with self._line:
+        with self._guard:
             self._waiting.append(ticket)
             while not ticket.over and self._leader is not None and not self._leader.over:
                 if time.monotonic() > until:
@@ -208,23 +208,29 @@ class LedgerConnection:
         if os.getpid() != self._process:
             raise forked_error()
 
-    @contextmanager
-    def _in_turn(self) -> Iterator[None]:
-        """Use the store while no other thread does."""
+    def _in_turn(self, work: Callable[[], Result]) -> Result:
+        """Use the store while no other thread does.
+
+        An interrupt may come as soon as the lock is taken, before its result is seen; so that is
+        noted within one step of the interpreter, and the lock is never left behind (T3).
+        """
         self.check_process()
-        if not self._turn.acquire(timeout=self._timeout):
-            raise late_error()
+        taken: list[bool] = []
         try:
+            taken.extend(map(self._turn.acquire, (True,), (self._timeout,)))
+            if not taken[0]:
+                raise late_error()
             if self.closed:
                 raise closed_ledger_error()
-            yield
+            return work()
         finally:
-            self._turn.release()
+            if True in taken:
+                self._turn.release()
 
     def _batched(self, own: _Ticket) -> list[_Ticket]:
         """Return those that wait, the first to come first, and a ticket among them."""
         tickets: list[_Ticket] = []
-        with self._line:
+        with self._guard:
             while self._waiting and len(tickets) < _MOST:
                 ticket = self._waiting.popleft()
                 if not ticket.over:
@@ -305,20 +311,23 @@ class LedgerConnection:
 
     def _looked(self, request: LookingRequest[Result]) -> Result:
         """Answer a request that changes nothing from what is stored, without locking others out."""
-        with self._in_turn():
-            try:
-                store, known = self._opened(), self._state
-                state = known or self._rebuilt()
-                if known is None:
-                    self._check_seen()
-                self._state = None
-                deque(catch_up(state, store), maxlen=0)
-            except BaseException:
-                self._let_go()
-                raise
-            self._state = state
-            self._seen = (state.seq, state.head)
-            return request.act(Batch(state, ()))
+        return self._in_turn(lambda: request.act(Batch(self._caught_up(), ())))
+
+    def _caught_up(self) -> LedgerState:
+        """Return the state after all entries that are stored."""
+        try:
+            store, known = self._opened(), self._state
+            state = known or self._rebuilt()
+            if known is None:
+                self._check_seen()
+            self._state = None
+            deque(catch_up(state, store), maxlen=0)
+        except BaseException:
+            self._let_go()
+            raise
+        self._state = state
+        self._seen = (state.seq, state.head)
+        return state
 
     def last_seen(self) -> Receipt:
         """Return the last entry that is known to be durable, without looking."""
@@ -332,13 +341,15 @@ class LedgerConnection:
 
     def read(self, verb: Callable[[LedgerStore], Result]) -> Result:
         """Read what is stored, all of which is durable."""
-        with self._in_turn():
-            try:
-                result = verb(self._opened())
-                self._check_seen()
-            except DiscreetError:
-                self._let_go()
-                raise
+        return self._in_turn(lambda: self._checked(verb))
+
+    def _checked(self, verb: Callable[[LedgerStore], Result]) -> Result:
+        try:
+            result = verb(self._opened())
+            self._check_seen()
+        except DiscreetError:
+            self._let_go()
+            raise
         return result
 
     def rows(self, after: int, *, answers: bool) -> Iterator[EntryRow]:

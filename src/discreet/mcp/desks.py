@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import anyio.to_thread
 
 from discreet.accounting import Budget
+from discreet.accounting.budget import is_recorded
 from discreet.documents import (
     BudgetDocument,
     DatasetDocument,
@@ -23,7 +24,7 @@ from discreet.documents import (
     QuestionDocument,
     ReleaseDocument,
 )
-from discreet.errors import DiscreetError, OverBudget, UnknownName, WrongKind
+from discreet.errors import DiscreetError, OtherLedger, OverBudget, UnknownName, WrongKind
 from discreet.explain import explain, label_of
 from discreet.ledger import Ledger
 from discreet.release.serialization import recorded_question
@@ -73,7 +74,8 @@ def agent_desk(session: Session, *, account: str | None, limit: object, by: str)
     Args:
         session: a session on the data.
         account: a name, such as "claude", below the first account of the ledger.
-        limit: the epsilon that a new account may spend in total; on record from then on.
+        limit: the epsilon that a new account may spend in total; on record from then on, so that
+            another one is refused.
         by: who opens the account, for the record.
     """
     ledger = session.ledger
@@ -90,10 +92,30 @@ def agent_desk(session: Session, *, account: str | None, limit: object, by: str)
                 why="an agent has an account of its own, so that it cannot spend all there is.",
                 do="give --limit 0.5, say: the epsilon that this account may spend in total.",
             )
-        whole = ledger.left(account=root).budget.promise
-        delta = 0 if whole is None else whole.delta_bound
-        ledger.open_account(path, budget=Budget(epsilon=limit, delta=delta), by=by)
+        given = _with_epsilon(limit, ledger.left(account=root).budget)
+        ledger.open_account(path, budget=given, by=by)
+    elif limit is not None:
+        _check_limit(ledger, path, limit)
     return SessionDesk(session.charging(account=path), account=path)
+
+
+def _with_epsilon(limit: object, other: Budget) -> Budget:
+    """Return a budget with an epsilon of its own, and the delta of another."""
+    delta = 0 if other.promise is None else other.promise.delta_bound
+    return Budget(epsilon=limit, delta=delta)
+
+
+def _check_limit(ledger: Ledger, path: str, limit: object) -> None:
+    """Refuse a limit that an account does not have, by its first entry or since it was raised."""
+    budget = ledger.accounts[path].budget
+    if budget is None or not is_recorded(budget, _with_epsilon(limit, budget)):
+        found = "no limit of its own" if budget is None else budget.promised
+        raise OtherLedger(
+            what=f"account {path} is on record, and epsilon {limit} is not its limit.",
+            why=f"what is on record holds, which is {found}.",
+            do="leave out --limit if that is meant; or give --account another name, and the agent "
+            "gets an account of its own.",
+        )
 
 
 @final
