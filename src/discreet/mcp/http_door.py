@@ -44,7 +44,7 @@ def mount(app: FastAPI, *, ask_above: object) -> None:
         stateless_http=True,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    # a GET would open a stream that stays open: nobody is told anything there, and so nobody has one
+    # a GET would open a stream that stays open, where nothing is ever told
     app.router.routes.insert(0, Route("/mcp", endpoint=_Checked(inner), methods=["POST"]))
     around = app.router.lifespan_context
 
