@@ -276,3 +276,20 @@ def test_sampled_compositions_without_a_transform():
         bracket = composition.epsilon(1e-3)
         assert bracket.width <= 1e-3
         assert bracket.high <= composition.largest()
+
+
+@pytest.mark.theorem("connect-the-dots")
+@pytest.mark.parametrize("rate", ["0.01", "0.5"])
+def test_nothing_is_lost_beyond_the_largest_loss_of_a_sample(rate):
+    law = sgd(Direction.ADD, rate).above(F(1, 2**13))
+    assert law is not None
+    assert law.infinite == 0.0
+
+
+def test_many_samples_beside_one_without_a_transform_at_a_small_delta():
+    """Rounding, counted as a thousand infinite losses, once cost an epsilon of 10.05."""
+    other = SampledPair(of((LaplacePair(F(1, 5)), 1)), F("0.01"), Direction.ADD)
+    alone = of((sgd(Direction.ADD), 1000)).epsilon(1e-10)
+    both = of((sgd(Direction.ADD), 1000), (other, 1)).epsilon(1e-10)
+    assert alone.low <= both.high <= alone.high + 0.01
+    assert both.width <= 1e-3

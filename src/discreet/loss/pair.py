@@ -195,7 +195,7 @@ class Pair(ABC):
         if atoms is not None:
             return atoms.above(step, self.infinity().high)
         ends = self._span()
-        return ends and above_points(lambda x: self._finite_parts(x)[1], ends, step)
+        return ends and above_points(self._upper_parts, ends, step)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Bound the profile from below on a lattice; None if that is not known."""
@@ -204,6 +204,10 @@ class Pair(ABC):
             return atoms.below(step, self.infinity().low)
         ends = self._span()
         return ends and below_points(self._finite_parts, ends, 1 - UNIT, step)
+
+    def _upper_parts(self, eps: Floats) -> Floats:
+        """Bound the finite part from above: beyond the largest loss not even rounding is left."""
+        return np.where(eps < self.largest(), self._finite_parts(eps)[1], 0.0)
 
     def _span(self) -> tuple[float, float] | None:
         """Cover the losses that are worth counting, where the profile is known at many points."""
