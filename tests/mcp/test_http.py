@@ -74,6 +74,23 @@ def test_a_token_of_less_scope_can_do_less(server):
     run(story)
 
 
+def test_calls_of_agents_are_counted_as_those_of_everybody(tmp_path):
+    mounted = partial(mount, ask_above="0.5")
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    with served.serving(tmp_path, mount=mounted, calls_per_minute=5) as busy:
+        known = {"Authorization": f"Bearer {busy.token('ana')}", "Accept": "application/json"}
+        for headers, first in ((known, 200), ({"Authorization": "Bearer dsc_wrong"}, 401)):
+            with httpx.Client(base_url=busy.url, headers=headers) as client:
+                found = [client.post("/mcp", json=body).status_code for _ in range(9)]
+            assert (found[0], found[-1]) == (first, 429)
+
+
+def test_no_stream_stays_open(server):
+    headers = {"Authorization": f"Bearer {server.token('ana')}", "Accept": "text/event-stream"}
+    with httpx.stream("GET", f"{server.url}/mcp", headers=headers, timeout=20) as answer:
+        assert answer.status_code == 405
+
+
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer dsc_wrong"}])
 def test_nobody_gets_in_without_a_token(server, headers):
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from discreet.mcp.desks import Desk, ServerDesk, raised
 from discreet.mcp.tools import agent_server
-from discreet.service.http.route_table import caller_of
+from discreet.service.http.route_table import counted_caller
 
 if TYPE_CHECKING:  # handed in
     from fastapi import FastAPI
@@ -44,7 +44,8 @@ def mount(app: FastAPI, *, ask_above: object) -> None:
         stateless_http=True,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    app.router.routes.insert(0, Route("/mcp", endpoint=_Checked(inner)))
+    # a GET would open a stream that stays open, where nothing is ever told
+    app.router.routes.insert(0, Route("/mcp", endpoint=_Checked(inner), methods=["POST"]))
     around = app.router.lifespan_context
 
     @asynccontextmanager
@@ -64,7 +65,7 @@ class _Checked:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         from starlette.requests import Request  # noqa: PLC0415  of each call
 
-        caller_of(Request(scope, receive))
+        counted_caller(Request(scope, receive))
         await self._inner(scope, receive, send)
 
 

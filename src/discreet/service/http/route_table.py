@@ -233,18 +233,24 @@ def check_login_rate(request: Request) -> None:
         raise TooManyCalls(wait)
 
 
-def _check(request: Request, each: ServedRoute) -> None:
-    """Refuse unknown callers, those in a hurry, and those without the permission."""
-    if each.public:
-        if each.limited:
-            _anybody(request)
-        return
+def counted_caller(request: Request) -> Caller:
+    """Return who calls, or refuse unknown callers and those in a hurry (T1)."""
     try:
         caller = caller_of(request)
     except NobodyCalls:
         _anybody(request)
         raise
     _limited(request, f"person {caller.person}")
+    return caller
+
+
+def _check(request: Request, each: ServedRoute) -> None:
+    """Refuse unknown callers, those in a hurry, and those without the permission."""
+    if each.public:
+        if each.limited:
+            _anybody(request)
+        return
+    caller = counted_caller(request)
     request.state.caller = caller
     request.state.roles = " ".join(sorted(role.value for role in caller.roles))
     if each.permission is not None:
