@@ -1,11 +1,9 @@
 """One ledger, one budget: other names, mounts, copies and leftovers grant nothing."""
 
-import contextlib
 import os
 import shlex
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 
@@ -230,29 +228,6 @@ def test_a_copy_is_refused(path, tmp_path):
     with pytest.raises(DamagedLedger, match="copy"):
         Ledger.open(tmp_path / "closed.ledger", **TERMS)
     assert verify_file(copy).ok
-
-
-def test_a_copy_with_the_inode_of_a_removed_ledger_is_refused(path, tmp_path):
-    """As ext4 gives it to whoever removes a ledger, and copies an older one to its place."""
-    with Ledger.open(path, **TERMS):
-        pass
-    copy = tmp_path / "copy.ledger"
-    shutil.copy(path, copy)
-    with contextlib.closing(sqlite3.connect(copy)) as database, database:
-        database.execute("UPDATE card SET inode = ?", (copy.stat().st_ino,))
-        ((_, born),) = database.execute("SELECT inode, born FROM card")
-    if not born:
-        unavailable("the file system does not say when a file was made")
-    with pytest.raises(DamagedLedger, match="copy"):
-        Ledger.open(copy)
-    Ledger.open(path).close()
-
-
-@pytest.mark.parametrize(("born", "found"), [(0, 0), (0, 5), (5, 0), (5, 5)])
-def test_where_the_birth_of_a_file_is_unknown_its_inode_counts(born, found):
-    assert sqlite.is_original([(7, born)], (7, found))
-    assert not sqlite.is_original([(7, born)], (8, found))
-    assert not sqlite.is_original([(7, 4)], (7, 5))
 
 
 @pytest.mark.theorem("anchored")

@@ -12,24 +12,20 @@ Theorem (key ``one-place``).  Whoever uses a ledger file, by whatever path, uses
     Proof.  Everything that was committed is in the file itself; its locks are those of the inode,
     so two who use it exclude each other.  A journal is named after the path: a file with a second
     hard link, and one that is mounted by itself, could have two, and both are refused.  A copy has
-    another inode than the one recorded in it, or was born at another time, if it was given the
-    number of a file that was removed; it is refused.
+    another inode than the one recorded in it, and is refused.
 Entries cannot be changed or deleted through SQL, a key has one charge and one release, and no head
 occurs twice.  The journal stays beside the file as ``-journal``: where it lies without a file there
 was a ledger, and no new one is made.
-Assumes: a local disk that keeps what it has synced, and a system that says when a file was made, as
-Linux does on its usual file systems (elsewhere a copy may pass in the place of a removed file).  An
-older state of the file in the same inode is known by its witness (:mod:`discreet.ledger.witness`).
+Assumes: a local disk that keeps what it has synced.  An older state of the file in the same inode
+is known by its witness (:mod:`discreet.ledger.witness`).
 """
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import os
 import sqlite3
 import stat
-import struct
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -141,7 +137,7 @@ TABLES: Final = (
         state TEXT NOT NULL
     ) STRICT
     """,
-    "CREATE TABLE card (inode INTEGER NOT NULL, born INTEGER NOT NULL) STRICT",
+    "CREATE TABLE card (inode INTEGER NOT NULL) STRICT",
 )
 
 _OLDEST: Final = (3, 37, 0)  # the first with STRICT tables
@@ -235,7 +231,7 @@ class SQLiteStore:
             status = _checked_file(self._path)
             self._connection, self._settled = self._connected(), -1
             self._do("PRAGMA synchronous = EXTRA")  # before a journal is taken back
-            self._check_whole((status.st_ino, _born(self._path, status)))
+            self._check_whole(status.st_ino)
             for setting in _SETTINGS:
                 self._do(setting)
             self._file = (status.st_dev, status.st_ino)
@@ -260,7 +256,7 @@ class SQLiteStore:
             code = failure.sqlite_errorcode
         raise failures.sqlite_failure(code)
 
-    def _check_whole(self, found: tuple[int, int]) -> None:
+    def _check_whole(self, inode: int) -> None:
         """Refuse another database, a copy of a ledger, and a file that is not whole."""
         ((application,),) = self._do("PRAGMA application_id")
         ((version,),) = self._do("PRAGMA user_version")
@@ -268,7 +264,7 @@ class SQLiteStore:
             raise failures.not_a_ledger_error()
         if version != VERSION:
             raise failures.newer_version_error(version, VERSION)
-        if not is_original(self._do("SELECT inode, born FROM card"), found):  # T5
+        if not is_original(self._do("SELECT inode FROM card"), inode):  # T5
             raise failures.copied_file_error()
         if self._do("PRAGMA integrity_check(1)") != [("ok",)]:
             raise failures.torn_file_error()
@@ -390,42 +386,9 @@ class SQLiteStore:
         raise failures.sqlite_failure(code)
 
 
-def is_original(card: list[tuple[object, ...]], found: tuple[int, int]) -> bool:
-    """Return whether a file is the one whose inode and birth were recorded when it was made.
-
-    >>> is_original([(7, 40)], (7, 40)), is_original([(7, 40)], (7, 41))
-    (True, False)
-    """
-    match card:
-        case [(inode, born)]:
-            known = born and found[1]  # where the system does not say, it is 0
-            return inode == found[0] and (not known or born == found[1])
-    return False
-
-
-_HERE: Final = -100  # AT_FDCWD
-_BIRTH: Final = 0x800  # STATX_BTIME
-_STATX: Final = 256  # bytes of a struct statx
-_MASK: Final = struct.Struct("=I")
-_TIME: Final = struct.Struct("=qI")
-_BIRTH_AT: Final = 80
-
-
-def _born(path: Path, status: os.stat_result) -> int:
-    """Return when a file was made, in nanoseconds; 0 where the system does not say.
-
-    It is not opened: closing it would release the locks that this process has on it.
-    """
-    known = getattr(status, "st_birthtime", None)  # macOS
-    if known is not None:
-        return int(known * 10**9)
-    statx = getattr(ctypes.CDLL(None), "statx", None)
-    found = ctypes.create_string_buffer(_STATX)
-    if statx is None or statx(_HERE, bytes(path), 0, _BIRTH, found):
-        return 0
-    (mask,) = _MASK.unpack_from(found)
-    seconds, rest = _TIME.unpack_from(found, _BIRTH_AT)
-    return int(seconds * 10**9 + rest) if mask & _BIRTH else 0
+def is_original(card: list[tuple[object]], inode: int) -> bool:
+    """Return whether a file is the one whose inode was recorded when it was made."""
+    return card == [(inode,)]
 
 
 def sqlite_uri(path: Path, mode: str = "rw") -> str:
@@ -479,9 +442,7 @@ def _fill(name: str, rows: Iterable[EntryRow]) -> None:
             database.execute(statement)
         database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         database.execute(f"PRAGMA user_version = {VERSION}")
-        status = Path(name).stat()
-        card = (status.st_ino, _born(Path(name), status))
-        database.execute("INSERT INTO card VALUES (?, ?)", card)
+        database.execute("INSERT INTO card VALUES (?)", (Path(name).stat().st_ino,))
         insert = "INSERT INTO entry VALUES (?,?,?,?,?,?,?)"
         database.executemany(insert, map(_cells, rows))
         database.execute("COMMIT")
