@@ -97,8 +97,8 @@ def _below(node: Node, seen: Box) -> Iterator[tuple[str, Node, Box]]:
     """Yield the nodes below, with labels and with the records that they see."""
     match node:
         case Parallel(key=key, parts=parts):
-            for part in parts:
-                yield part.label, part.child, seen & Box({key: part.values})
+            for (values, child), (label, _) in zip(parts, node.branches(), strict=True):
+                yield label, child, seen & Box({key: values})
         case Where(box=box, child=child):
             yield "", child, seen & box
         case _:

@@ -123,6 +123,7 @@ _AGGREGATES = (
     ("STDDEV_POP(age)", _SOME),
     ("STDDEV_SAMP(cost)", _SOME),
     ("MEDIAN(age)", _SOME),
+    ("MEDIAN_ABSOLUTE_DEVIATION(age)", _SOME),
     ("PERCENTILE_CONT(cost, 0.9)", _SOME),
     ("APPROX_QUANTILES(age, 4)", 10**5),
     ("MODE(ward)", _SOME),

@@ -501,7 +501,7 @@ def check_rows(text, place, monkeypatch, **patch):
     monkeypatch.setattr(clinic, "TYPES", ROW_TYPES)
     schema = Schema(ROWS.tables)
     with monkeypatch.context() as wrong:
-        for name, value in {"_one_match": lambda *_: True, **patch}.items():
+        for name, value in {"_is_key": lambda *_: True, **patch}.items():
             wrong.setattr(joins, name, value)
         plan = clinic.planned(text, policy=ROWS, schema=schema, unit=row(), epsilon=1)
     rows = [{"ward": "ABC"[number % 3], "age": number % 4} for number in range(9)]

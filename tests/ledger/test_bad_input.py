@@ -466,7 +466,6 @@ def test_an_answer_is_bytes(ledger, answer):
         (0.1, {}),
         ("Pure(0.1)", {}),
         (Laplace, {}),
-        (Laplace(scale=1).map(abs), {}),
         (GaussianDP(mu=1), {}),
         (ONE, {"scope": "ward A"}),
         (ONE, {"scope": {"ward": "A"}}),

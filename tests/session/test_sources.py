@@ -54,7 +54,6 @@ def test_tables_get_their_names(source, tables, described, names):
         (FRAME, 7, []),
         (FRAME, [], []),
         (FRAME, "two words", []),
-        ("part-*.parquet", None, []),
         ("bills.csv", None, ["visits", "wards"]),
         ("clinic.duckdb", None, []),
         (SERVER, None, []),

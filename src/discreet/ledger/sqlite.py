@@ -16,8 +16,9 @@ Theorem (key ``one-place``).  Whoever uses a ledger file, by whatever path, uses
 Entries cannot be changed or deleted through SQL, a key has one charge and one release, and no head
 occurs twice.  The journal stays beside the file as ``-journal``: where it lies without a file there
 was a ledger, and no new one is made.
-Assumes: a local disk that keeps what it has synced.  An older state of the file in the same inode
-is known by its witness (:mod:`discreet.ledger.witness`).
+Assumes: a local disk that keeps what it has synced, and a ledger that nobody removes: ext4 gives
+its inode number to the next file, which may be an older copy.  An older state of the file in the
+same inode is known by its witness (:mod:`discreet.ledger.witness`).
 """
 
 from __future__ import annotations
