@@ -78,15 +78,15 @@ def test_an_account_is_made_once_and_its_limit_holds(people):
 
 
 def test_a_limit_that_is_not_on_record_is_refused(tmp_path):
-    """Also that of the first account, which pays where no other is named."""
+    """Also that of the first account."""
     folder = folder_of_people(tmp_path)
     with dp.open(policy=folder / "policy.toml") as session:
         budget = {}
-        for account, limit in (("claude", "0.5"), ("claude", 0.5), ("data", 20), (None, "20")):
+        for account, limit in (("claude", "0.5"), ("claude", 0.5), ("data", 20)):
             desk = agent_desk(session, account=account, limit=limit, by="olga")
             budget[account] = desk._session.remaining.budget.promise.epsilon_bound
-        assert budget == {"claude": Fraction(1, 2), "data": 20, None: 20}
-        for account, limit in (("claude", "0.1"), ("claude", "5"), ("data", "0.5"), (None, "0.5")):
+        assert budget == {"claude": Fraction(1, 2), "data": 20}
+        for account, limit in (("claude", "0.1"), ("claude", "5"), ("data", "0.5")):
             with pytest.raises(OtherLedger, match="is not its limit"):
                 agent_desk(session, account=account, limit=limit, by="olga")
         raised = dp.Budget(epsilon=1, delta="1e-9")
@@ -110,7 +110,7 @@ def test_an_unreadable_answer_is_refused_with_a_price_that_would_do(people):
     small = "SELECT COUNT(*) AS n FROM people WHERE age = 30"
 
     async def story():
-        async with agent_of(command(people, "--ask-above", "1")) as agent:
+        async with agent_of(command(people, "--limit", "9", "--ask-above", "1")) as agent:
             told = await agent.refused("ask", question=small, epsilon="0.001")
             (way,) = told["ways_out"]
             answer = await agent.done(way["tool"], **way["arguments"])
@@ -156,7 +156,7 @@ def test_a_part_of_the_budget_is_that_of_the_people_who_pay(people):
 
 def test_what_cannot_be_answered_is_said_in_words(people):
     async def story():
-        async with agent_of(command(people)) as agent:
+        async with agent_of(command(people, "--limit", "9")) as agent:
             for question, said in (
                 ("SELECT * FROM people", "single rows"),
                 ("SELECT wages FROM people", "single rows"),
@@ -177,7 +177,7 @@ def test_what_cannot_be_answered_is_said_in_words(people):
 
 def test_the_page_about_sql_tells_the_truth(people):
     async def story():
-        async with agent_of(command(people)) as agent:
+        async with agent_of(command(people, "--limit", "9")) as agent:
             page = (await agent.client.read_resource("discreet://sql")).contents[0].text
             for aggregate in (
                 "COUNT(*)",

@@ -38,9 +38,9 @@ def mcp(  # noqa: PLR0913  the options of the command
     policy: Annotated[str | None, typer.Argument(help="The policy of the owner.")] = None,
     *,
     account: Annotated[
-        str | None,
+        str,
         typer.Option("--account", help="The agent's own account; made at first use, by --limit."),
-    ] = None,
+    ] = "agent",
     limit: Annotated[
         str | None,
         typer.Option("--limit", help="The epsilon that a new account may spend in total."),
@@ -56,7 +56,7 @@ def mcp(  # noqa: PLR0913  the options of the command
         from discreet.service.client import Transport  # noqa: PLC0415
 
         if server is not None:
-            if policy is not None or account is not None or limit is not None:
+            if policy is not None or limit is not None:
                 raise WrongKind("give --server alone: the server has its policy and its accounts.")
             transport = Transport(server, token=token, timeout=600, context=None)
             desk: door.Desk = door.ServerDesk(door.calls_in_threads(transport.call))

@@ -68,7 +68,7 @@ class Desk(Protocol):
         ...
 
 
-def agent_desk(session: Session, *, account: str | None, limit: object, by: str) -> SessionDesk:
+def agent_desk(session: Session, *, account: str, limit: object, by: str) -> SessionDesk:
     """Return a desk whose questions an agent's own account pays for; make the account once.
 
     Args:
@@ -82,9 +82,7 @@ def agent_desk(session: Session, *, account: str | None, limit: object, by: str)
     if not isinstance(ledger, Ledger):
         return SessionDesk(session)
     root = min(ledger.accounts, key=len)
-    path = account or root
-    if path.partition("/")[0] != root:
-        path = f"{root}/{path}"
+    path = account if account.partition("/")[0] == root else f"{root}/{account}"
     if path not in ledger.accounts:
         if limit is None:
             raise WrongKind(
