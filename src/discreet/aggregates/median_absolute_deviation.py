@@ -5,7 +5,7 @@ Trust: kernel.
 Definition.  The quantiles q(k) at the levels k / 16, k = 0, ..., 16, are bought together, as those
 of APPROX_QUANTILES are.  The value is the ninth smallest of the distances |q(k) - q(8)|: of a
 symmetric distribution half the distance between the quartiles.
-Theorem (key ``mad-interval``).  Let all q(k) lie in their intervals, and the median in that of q(8),
+Theorem (key ``mad-interval``).  Let all q(k) lie in their intervals, and the median in q(8)'s,
 so that |q(k) - median| is from a(k) to b(k).  Then the median distance of the values from their
 median lies between the sixth smallest a(k) and the eleventh smallest b(k), if there are at least 16
 values.
