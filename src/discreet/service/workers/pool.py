@@ -116,6 +116,7 @@ class Pool:
         "_processes",
         "_running",
         "_serving",
+        "_short",
         "_socket",
         "_stopping",
         "_threads",
@@ -142,6 +143,7 @@ class Pool:
         self._serving: set[str] = set()
         self._unclosed: set[str] = set()
         self._stopping = False
+        self._short = False
         self.problem: DiscreetError | None = None
         self._socket = WriterSocket(ledger, socket_path(folder, dataset.name), observer=self._heard)
         self._threads = [
@@ -232,19 +234,19 @@ class Pool:
 
     def _started_in_the_end(self, name: str) -> WorkerProcess | None:
         """Start a worker as soon as that is possible; return none if it is time to stop."""
-        short = False
         while not self._stopping:
             try:
                 worker = self._started(name)
             except SHORT:
-                if not short:
+                if not self._short:
                     self._note("worker cannot be started")
-                short = True
+                self._short = True
                 if self._wait_out_shortage(name):
                     return None
                 continue
-            if short:
+            if self._short:
                 self._note("worker can be started again")
+            self._short = False
             return worker
         return None
 
