@@ -9,8 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import suppress
-from pathlib import Path
 
 import httpx
 import pyarrow.parquet as pq
@@ -126,38 +124,6 @@ def test_a_full_disk_is_told_and_nothing_is_lost_or_free(running):
         assert ana.post(PATH, json=query(6)).status_code == 200
         assert charges(aud) == before + 2
         assert aud.post("/v1/datasets/clinic/ledger/verify").json()["ok"]
-
-
-def test_a_moment_without_descriptors_does_not_end_a_dataset(tmp_path):
-    """Of two workers one is killed, then the other, while the server can open nothing."""
-    served.written(tmp_path, site=served.SITE.replace("workers = 1", "workers = 2"))
-    server = processes.ServerProcess(tmp_path, "ana")
-    number = server.process.pid
-
-    def workers():
-        tasks = Path(f"/proc/{number}/task").iterdir()
-        return [int(each) for task in tasks for each in (task / "children").read_text().split()]
-
-    try:
-        with server.client("ana") as ana:
-            processes.until(lambda: len(workers()) == 2)
-            assert ana.post(PATH, json=query(1)).status_code == 200
-            before = resource.prlimit(number, resource.RLIMIT_NOFILE)
-            resource.prlimit(number, resource.RLIMIT_NOFILE, (3, before[1]))
-            first, second = workers()
-            for worker in (first, second):
-                with suppress(ProcessLookupError):  # one that was still starting ends by itself
-                    os.kill(worker, signal.SIGKILL)
-                asked = {ana.post(PATH, json=query(each)).status_code for each in range(2, 5)}
-                assert asked <= {200, 503}
-                processes.until(lambda: "worker cannot be started" in server.log())
-            assert ana.post(PATH, json=query(5), timeout=30).status_code == 503
-            resource.prlimit(number, resource.RLIMIT_NOFILE, before)
-            processes.until(lambda: ana.post(PATH, json=query(5)).status_code == 200)
-    finally:
-        code = server.stop(signal.SIGTERM)
-    assert code == 0
-    assert "worker can be started again" in server.log()
 
 
 def test_a_worker_that_never_gets_ready_takes_no_questions_of_another(tmp_path):

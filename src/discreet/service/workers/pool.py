@@ -116,7 +116,6 @@ class Pool:
         "_processes",
         "_running",
         "_serving",
-        "_short",
         "_socket",
         "_stopping",
         "_threads",
@@ -143,7 +142,6 @@ class Pool:
         self._serving: set[str] = set()
         self._unclosed: set[str] = set()
         self._stopping = False
-        self._short = False
         self.problem: DiscreetError | None = None
         self._socket = WriterSocket(ledger, socket_path(folder, dataset.name), observer=self._heard)
         self._threads = [
@@ -234,19 +232,19 @@ class Pool:
 
     def _started_in_the_end(self, name: str) -> WorkerProcess | None:
         """Start a worker as soon as that is possible; return none if it is time to stop."""
+        short = False
         while not self._stopping:
             try:
                 worker = self._started(name)
             except SHORT:
-                if not self._short:
+                if not short:
                     self._note("worker cannot be started")
-                self._short = True
+                short = True
                 if self._wait_out_shortage(name):
                     return None
                 continue
-            if self._short:
+            if short:
                 self._note("worker can be started again")
-            self._short = False
             return worker
         return None
 
