@@ -18,7 +18,7 @@ HEAD = """# The policy file
 Made by `python docs/write_policy.py` from the keys that are read: each with its type, what holds
 without it, and a sentence. A policy is TOML, and every other key is refused. Numbers are exact:
 `0.1` is one tenth, and may also be written as text (`"1e-9"`, `"1/3"`). [Asking a
-table](../guide/asking.md#the-policy) has an example, and [what only the owner can
+table](../guide/write-a-policy.md) has an example, and [what only the owner can
 promise](../guide/promises.md) says which of these lines are taken on trust.
 """
 

@@ -1,4 +1,4 @@
-"""Write ``docs/reference/command-line.md`` from the commands themselves: ``python docs/write_reference.py``."""
+"""Write the reference of the command line from the commands: ``python docs/write_reference.py``."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ SOURCE = ROOT / "src" / "discreet"
 GALLERY = ROOT / "docs" / "gallery"
 GALLERY_PAGES = sorted(path for path in GALLERY.glob("*.md") if path.name != "index.md")
 COMPOSITION_GUIDES = [
-    ROOT / "docs" / "guide" / f"{name}.md" for name in ("composition", "neighbors", "filters")
+    ROOT / "docs" / "guide" / f"{name}.md"
+    for name in ("composition", "samples", "reading-a-price", "neighbors", "filters")
 ]
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
