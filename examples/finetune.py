@@ -24,6 +24,7 @@ from transformers import (
     PreTrainedTokenizerFast,
     Trainer,
     TrainingArguments,
+    logging,
 )
 
 import discreet as dp
@@ -73,6 +74,7 @@ def arguments(folder: str, *, steps: int, rate: float) -> TrainingArguments:
 def main() -> None:
     """Train in public, then adapt in private."""
     torch.manual_seed(0)
+    logging.set_verbosity_error()
     tokenizer = tokenizer_of(PUBLIC)
     collate = DataCollatorForLanguageModeling(tokenizer, mlm=False)
     config = GPT2Config(
