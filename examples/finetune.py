@@ -12,7 +12,6 @@ import warnings
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
-warnings.simplefilter("ignore")  # Transformers warns of its own next version
 
 import torch
 from peft import LoraConfig, get_peft_model
@@ -73,6 +72,7 @@ def arguments(folder: str, *, steps: int, rate: float) -> TrainingArguments:
 
 def main() -> None:
     """Train in public, then adapt in private."""
+    warnings.simplefilter("ignore")  # Transformers warns of its own next version
     torch.manual_seed(0)
     logging.set_verbosity_error()
     tokenizer = tokenizer_of(PUBLIC)
