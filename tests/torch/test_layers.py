@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from transformers.models.llama.modeling_llama import LlamaRMSNorm
+from transformers.pytorch_utils import Conv1D
 
 from discreet.errors import ExamplesMix, LayerNotProvable, NotPerExample, OutOfRange, WrongKind
 from discreet.torch import Clipping, PrivateSum, layers, noisy_sum
@@ -61,7 +63,12 @@ LAYERS = {
     "group norm": (lambda: nn.GroupNorm(2, 4), (4, 3, 2)),
     "group norm 2-D": (lambda: nn.GroupNorm(2, 4), (4,)),
     "rms norm": (lambda: nn.RMSNorm(4), (3, 4)),
+    "linear stored transposed": (lambda: Conv1D(4, 5), (3, 5)),
+    "linear stored transposed, one place": (lambda: Conv1D(4, 5), (5,)),
+    "linear stored transposed, pairs": (lambda: Conv1D(40, 30), (2, 30)),
+    "rms norm of llama": (lambda: LlamaRMSNorm(4), (3, 4)),
     "embedding": (lambda: nn.Embedding(2, 3), (5,)),
+    "embedding with padding": (lambda: nn.Embedding(2, 3, padding_idx=0), (5,)),
     "embedding 2-D": (lambda: nn.Embedding(2, 3), (2, 3)),
 }
 

@@ -31,7 +31,7 @@ sum of |g_t|.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import torch
 import torch.nn.functional as F  # noqa: N812  its usual name
@@ -109,6 +109,39 @@ def _as_vectors(a: Tensor, weight: nn.Parameter) -> bool:
     if weight.numel() < _PAIRS.get(a.device.type, _PAIRS_ELSEWHERE) * places**2:
         return True
     return a.device.type == "cpu" and places >= _MANY and units * weight.numel() <= _VECTORS
+
+
+def refuse_transposed(layer: nn.Module) -> str | None:
+    """Say why a ``Conv1D`` of Transformers is not covered, or nothing."""
+    weight, bias = getattr(layer, "weight", None), getattr(layer, "bias", None)
+    matrix = isinstance(weight, nn.Parameter) and weight.dim() == 2
+    return (
+        None
+        if matrix and isinstance(bias, nn.Parameter)
+        else "its weight is no matrix, or it has no bias"
+    )
+
+
+def transposed_parts(
+    layer: nn.Module, inputs: Tensor, gradients: Tensor, units: int, room: Room | None = None
+) -> list[LayerPart]:
+    """Return the parts of a linear layer whose weight is stored transposed (``Conv1D`` of GPT-2).
+
+    The weight's contribution is the sum of a_t g_t^T: that of a linear layer whose inputs are
+    g_t and whose output gradients are a_t.
+    """
+    a, g = flushed(positions(inputs, units)), flushed(positions(gradients, units))
+    weight, bias = layer.weight, layer.bias
+    parts: list[LayerPart] = []
+    if isinstance(bias, nn.Parameter) and bias.requires_grad:
+        parts.append(Expanded.of(bias, g.sum(1)))
+    if not isinstance(weight, nn.Parameter) or not weight.requires_grad:
+        return parts
+    if a.shape[1] == 1:
+        return [_Products.of(weight, None, g[:, 0], a[:, 0]), *parts]
+    if not _as_vectors(a, weight):
+        return [_Pairs.of(weight, g, a, Room()), *parts]
+    return [Expanded.of(weight, _vectors(weight, g, a, room or Room())), *parts]
 
 
 @final
@@ -286,6 +319,37 @@ def _by_unit(vectors: Tensor, units: int) -> Tensor:
 NORMALIZATIONS = (nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 
 
+def refuse_root_mean_square(layer: nn.Module) -> str | None:
+    """Say why an ``RMSNorm`` of Transformers is not covered, or nothing."""
+    weight = getattr(layer, "weight", None)
+    plain = isinstance(weight, nn.Parameter) and weight.dim() == 1
+    names = {name for name, _ in layer.named_parameters(recurse=False)}
+    if plain and names == {"weight"} and isinstance(_epsilon(layer), float):
+        return None
+    return "it is no plain normalization by the root mean square"
+
+
+def _epsilon(layer: nn.Module) -> Any:
+    return getattr(layer, "variance_epsilon", getattr(layer, "eps", None))
+
+
+def root_mean_square_parts(
+    layer: nn.Module, inputs: Tensor, gradients: Tensor, units: int
+) -> list[LayerPart]:
+    """Return the part of an ``RMSNorm`` of Transformers, which normalizes in float32.
+
+    A class that computes something else under this name is refused by the comparison with
+    autograd (:mod:`discreet.torch.trial`).
+    """
+    weight = layer.weight
+    if not isinstance(weight, nn.Parameter) or not weight.requires_grad:
+        return []
+    wide = inputs.float()
+    normal = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + _epsilon(layer))
+    values = normal.to(inputs.dtype) * gradients
+    return [Expanded.of(weight, values.reshape(units, -1, weight.numel()).sum(1))]
+
+
 def refuse_normalization(layer: nn.Module) -> str | None:
     """Say why a layer is not covered, or nothing."""
     if type(layer) in NORMALIZATIONS:
@@ -324,7 +388,6 @@ def refuse_embedding(layer: nn.Module) -> str | None:
     if type(layer) is not nn.Embedding:
         return f"{type(layer).__name__} is no plain Embedding"
     special = {
-        "padding_idx": layer.padding_idx is not None,
         "max_norm": layer.max_norm is not None,
         "scale_grad_by_freq": layer.scale_grad_by_freq,
         "sparse": layer.sparse,
@@ -336,9 +399,11 @@ def refuse_embedding(layer: nn.Module) -> str | None:
 def embedding_parts(
     layer: nn.Embedding, inputs: Tensor, gradients: Tensor, units: int
 ) -> list[LayerPart]:
-    """Return the part of an embedding."""
+    """Return the part of an embedding; the padding token learns nothing."""
     g = positions(gradients, units)
     tokens = inputs.reshape(units, -1)
+    if layer.padding_idx is not None:
+        g = torch.where((tokens == layer.padding_idx)[:, :, None], g.new_zeros(()), g)
     return [_Tokens.of(layer.weight, tokens, g)]
 
 

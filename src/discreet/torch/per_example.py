@@ -45,6 +45,10 @@ from discreet.torch.layers import (
     refuse_embedding,
     refuse_linear,
     refuse_normalization,
+    refuse_root_mean_square,
+    refuse_transposed,
+    root_mean_square_parts,
+    transposed_parts,
 )
 from discreet.torch.loss_function import SummedObjective
 
@@ -111,8 +115,32 @@ PROVED: Final[dict[type[nn.Module], tuple[Callable[[nn.Module], str | None], Par
     **dict.fromkeys(CONVOLUTIONS, (refuse_convolution, convolution_parts)),
     **dict.fromkeys(NORMALIZATIONS, (refuse_normalization, normalization_parts)),
 }
+_TRANSFORMERS: Final = "transformers."
+
+
+def proved(kind: type[nn.Module]) -> tuple[Callable[[nn.Module], str | None], Parts] | None:
+    """Return the theorem of a layer: why it may not apply, and what it says; or nothing.
+
+    Layers of Transformers are known by name, so that the library need not be loaded.
+    """
+    if kind in PROVED or not kind.__module__.startswith(_TRANSFORMERS):
+        return PROVED.get(kind)
+    if kind.__qualname__ == "Conv1D":
+        return refuse_transposed, transposed_parts
+    if kind.__qualname__.endswith("RMSNorm"):
+        return refuse_root_mean_square, root_mean_square_parts
+    return None
+
+
 ROOMY: Final = frozenset({nn.Linear, *CONVOLUTIONS})
 """Layers whose vectors are worth keeping memory for."""
+
+
+def _parts_of(layer: nn.Module) -> Parts:
+    theorem = proved(type(layer))
+    if theorem is None:
+        raise TypeError(type(layer).__name__)  # refused at planning
+    return theorem[1]
 
 
 class Contributions(Protocol):
@@ -220,7 +248,7 @@ class RecordedFactors:
                 with beside.on(a, g):
                     g = _masked(g, real) if shared else g
                     kept = (self._room,) if type(layer) in ROOMY else ()
-                    found += PROVED[type(layer)][1](layer, a, g, units, *kept)
+                    found += _parts_of(layer)(layer, a, g, units, *kept)
         self._room.lend(found)
         return found
 
@@ -244,7 +272,7 @@ def most_positions(calls: Calls) -> int:
 
 
 def _positions(layer: nn.Module, a: Tensor, g: Tensor) -> int:
-    if isinstance(layer, nn.Linear | nn.Embedding):
+    if isinstance(layer, nn.Linear | nn.Embedding) or _parts_of(layer) is transposed_parts:
         return int(g.numel() // g.shape[-1])
     return int(a.shape[0])
 
@@ -407,9 +435,10 @@ def _unproved(model: nn.Module) -> str | None:
     """Say which layer no theorem covers."""
     seen: Counter[int] = Counter()
     for name, layer in trainable_layers(model):
-        if type(layer) not in PROVED:
+        theorem = proved(type(layer))
+        if theorem is None:
             return f"{type(layer).__name__} '{name}' is not among the proved layers"
-        reason = PROVED[type(layer)][0](layer)
+        reason = theorem[0](layer)
         if reason is not None:
             return f"of {type(layer).__name__} '{name}': {reason}"
         if hasattr(layer, "parametrizations") or layer._forward_pre_hooks:  # noqa: SLF001

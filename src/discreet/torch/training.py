@@ -283,7 +283,7 @@ class Training:
         """Pay, then take one step after another."""
         return self._run.steps(lost, update=True)
 
-    def gradients(self, *, lost: str = "told") -> Iterator[Step]:
+    def gradients(self, *, lost: str = "told") -> Generator[Step, None, None]:
         """Pay, then put one noisy gradient after another into ``.grad``; the loop updates.
 
         It stands in the place of ``backward`` in a loop of one's own: a gradient has been released
