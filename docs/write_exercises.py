@@ -18,8 +18,8 @@ def section(page: str) -> str:
     found = exercises(page)
     first = found[0].key
     told = (
-        f'`discreet_course.check("{first}", answer)` judges an answer by exact law and says what '
-        f'is wrong with it; `discreet_course.solution("{first}")` explains.'
+        f'`discreet_course.check("{first}", answer)` judges an answer by exact probabilities '
+        f'and explains a mistake; `discreet_course.solution("{first}")` has the solution.'
     )
     words = [HEAD, textwrap.fill(told, 118), *(_asked(exercise) for exercise in found)]
     return "\n\n".join(words) + "\n"

@@ -108,13 +108,13 @@ KEYS = {
         "delta": (
             "number from 0, below 1",
             "`0`",
-            "Beside epsilon, its delta; beside rho, what questions may spend that need a delta.",
+            "With epsilon, its delta; with rho, what questions that need a delta may spend.",
         ),
         "rho": ("number above 0", "this or `epsilon`", "The largest rho in total (zCDP)."),
         "currency": (
             _one_of(("joint", "zcdp", "basic")),
             '`"joint"` with a delta, `"basic"` without',
-            "How prices are added up beside epsilon; `rho` has its own.",
+            "How prices are added up if the budget is in epsilon; `rho` has its own.",
         ),
     },
     "about": {
@@ -253,7 +253,7 @@ KEYS = {
         "dates": (
             'text such as `"DD.MM.YYYY"`',
             '`""`',
-            "How days are written, beside 2024-02-29.",
+            "How days are written, in addition to 2024-02-29.",
         ),
     },
     "tables.NAME.columns.NAME": {
@@ -262,14 +262,14 @@ KEYS = {
             "number; day for a date or timestamp",
             NONE,
             (
-                "The lower bound, with `high` beside it; numbers below are moved to it. Of days, "
+                "The lower bound, which needs `high`; numbers below are moved to it. Of days, "
                 "the first: where groups follow from bounds, rows of other days are left out."
             ),
         ),
         "high": (
             "number; day for a date or timestamp",
             NONE,
-            "The upper bound, with `low` beside it, in the same way.",
+            "The upper bound, which needs `low`, in the same way.",
         ),
         "categories": (
             "list of integers, texts, days, or true and false",
@@ -278,8 +278,8 @@ KEYS = {
         ),
         "nullable": (
             "true or false",
-            "`true`, and `false` beside categories",
-            "Whether it may be NULL; beside categories, rows with NULL are left out unless it may.",
+            "`true`, or `false` with categories",
+            "Whether it may be NULL; with categories, rows with NULL are left out unless it may.",
         ),
         "constant": (
             "true or false",
