@@ -4,6 +4,7 @@ import os
 import threading
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -333,6 +334,21 @@ def test_a_frame_that_is_changed_by_its_owner_stays_what_it_was(kind):
             frames[kind].loc[:, "age"] = 0
         assert total(engine) == before == [160]
         assert engine.identities(["people"])["people"].state is None
+
+
+def test_a_relation_and_a_lazy_frame_stay_what_they_were():
+    """What they are computed from changes between opening and asking."""
+    database = duckdb.connect()
+    database.execute("CREATE TABLE t AS SELECT 1 AS patient, 7 AS age")
+    ages = pl.DataFrame({"patient": [1], "age": [7]})
+    lazy = ages.lazy().map_batches(lambda _: ages)
+    for frame in (database.table("t"), nw.from_native(database.table("t")), lazy):
+        with DuckDB({"people": frame}, ONE) as engine:
+            database.execute("INSERT INTO t VALUES (2, 100)")
+            ages = pl.DataFrame({"patient": [2], "age": [100]})
+            assert total(engine) == [7]
+        database.execute("DELETE FROM t WHERE patient = 2")
+        ages = pl.DataFrame({"patient": [1], "age": [7]})
 
 
 def test_a_copy_has_all_types():

@@ -8,6 +8,8 @@ from datetime import date, datetime
 from decimal import Decimal
 
 import duckdb
+import ibis
+import narwhals as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -60,6 +62,16 @@ def folder(tmp_path_factory):
     return path
 
 
+class Stream:
+    """A frame of a library that nobody here knows, such as cuDF."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
 def sources(folder):
     frame = ROWS.to_pandas()
     return {
@@ -70,6 +82,12 @@ def sources(folder):
         "pandas objects": frame.astype({"ward": object}),
         "pandas categories": frame.astype({"ward": "category"}),
         "polars": pl.from_arrow(ROWS),
+        "polars lazy": pl.from_arrow(ROWS).lazy(),
+        "relation": duckdb.connect().from_arrow(ROWS),
+        "ibis": ibis.memtable(ROWS),
+        "narwhals": nw.from_native(frame),
+        "narwhals lazy": nw.from_native(pl.from_arrow(ROWS).lazy()),
+        "stream": Stream(ROWS),
         "polars categories": pl.from_arrow(ROWS).with_columns(pl.col("ward").cast(pl.Categorical)),
         "parquet": folder / "visits.parquet",
         "parquet pattern": str(folder / "part-*.parquet"),
@@ -84,6 +102,7 @@ def sources(folder):
 
 KINDS = [
     *("arrow", "batch", "dataset", "pandas", "pandas objects", "pandas categories", "polars"),
+    *("polars lazy", "relation", "ibis", "narwhals", "narwhals lazy", "stream"),
     *("polars categories", "parquet", "parquet pattern", "csv", "csv pattern", "tsv", "gzip"),
     *("database", "database table"),
 ]
@@ -269,16 +288,25 @@ def test_text_is_compared_by_code_points_whatever_a_table_declares(tmp_path):
         pa.table({"a": [[1]]}),
         pa.table([[1], [2]], names=["a", "a"]),
         pa.table([[1], [2]], names=["a", "A"]),
-        pl.LazyFrame({"a": [1]}),
+        pa.table({"a": [1]}).to_reader(),
+        pl.Series("a", [1]),
+        pl.LazyFrame({"a": ["x"]}).select(pl.col("a").cast(pl.Int64)),
         pd.DataFrame({1: [1]}),
         pd.DataFrame([[1, 2]], columns=["a", "a"]),
     ],
-    ids=range(13),
+    ids=range(15),
 )
 def test_what_is_no_table_is_refused(data):
     with pytest.raises(UnreadableSource) as caught:
         DuckDB({"t": data})
     assert caught.value.__context__ is None
+
+
+def test_a_reader_is_refused_because_a_second_look_would_find_it_empty():
+    reader = ROWS.to_reader()
+    with pytest.raises(UnreadableSource, match=r"read only once(.|\n)*read_all"):
+        DuckDB({"t": reader})
+    assert reader.read_all().num_rows == 400
 
 
 def test_damaged_files_views_and_differing_files_are_refused(folder, tmp_path):

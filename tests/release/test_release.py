@@ -10,7 +10,10 @@ from fractions import Fraction
 from html import unescape
 from html.parser import HTMLParser
 
+import duckdb
+import ibis
 import matplotlib as mpl
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -85,6 +88,45 @@ def test_a_missing_library_is_named(release, monkeypatch, call, library, extra):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(WrongKind, match=re.escape(f"discreet[{extra}]")):
         call(release)
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        (lambda table: table, pa.Table),
+        (lambda table: table.to_batches()[0], pa.Table),
+        (pl.from_arrow, pl.DataFrame),
+        (lambda table: pl.from_arrow(table).lazy(), pl.LazyFrame),
+        (pa.Table.to_pandas, pd.DataFrame),
+        (ibis.memtable, ibis.Table),
+        (nw.from_native, nw.DataFrame),
+        (lambda table: nw.from_native(pl.from_arrow(table).lazy()), nw.LazyFrame),
+        (lambda table: duckdb.connect().from_arrow(table), duckdb.DuckDBPyRelation),
+    ],
+    ids=range(9),
+)
+def test_an_answer_goes_back_as_a_frame_of_the_same_library(release, made, kind):
+    native = release.to_native(made(pa.table({"a": [1]})))
+    assert isinstance(native, kind)
+    native = native.collect() if hasattr(native, "collect") else native
+    assert pa.table(native).to_pylist() == release.to_arrow().to_pylist()
+
+
+def test_a_relation_is_joined_with_its_answer(release):
+    """Which only a relation of its own connection can be."""
+    beds = duckdb.connect().sql("SELECT 'A' AS ward, 12 AS beds")
+    assert [row[1] for row in beds.join(release.to_native(beds), "ward").fetchall()] == [12]
+
+
+def test_a_library_that_reads_arrow_gets_the_answer_and_no_other_value_does(release):
+    class Frame:
+        @classmethod
+        def from_arrow(cls, table):
+            return [cls, table.num_rows]
+
+    assert release.to_native(Frame()) == [Frame, len(release)]
+    with pytest.raises(WrongKind, match="to_arrow"):
+        release.to_native(7)
 
 
 def test_names_that_are_taken_get_an_underscore(release):

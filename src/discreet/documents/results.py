@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.accounting.amounts import amount_value
 from discreet.documents.document import Document, Part
+from discreet.release.tabular import Tabular
 from discreet.units import describe_unit
 
 if TYPE_CHECKING:  # all are handed in, or loaded when a table is made
-    import pandas as pd
-    import polars as pl
     import pyarrow as pa
 
     from discreet.accounting import Left
@@ -277,7 +276,7 @@ class ShareDocument(Part):
 
 
 @final
-class ReleaseDocument(Document):
+class ReleaseDocument(Document, Tabular):
     """An answer: its rows, what it cost, and what is left."""
 
     kind: Literal["release"] = "release"
@@ -381,17 +380,6 @@ class ReleaseDocument(Document):
             typed = known.get(kind) if name in types and not listed else None
             table[name] = pa.array(values, type=typed)
         return pa.table(table)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table for pandas."""
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table for Polars."""
-        import polars as pl  # noqa: PLC0415  an extra
-
-        return pl.DataFrame(self.to_arrow())
 
 
 def _value(value: Any) -> Any:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:  # each is loaded when first used
         check_requested_price,
         read_requested_price,
     )
-    from discreet.release.frames import missing_extra
+    from discreet.release.tabular import missing_extra
     from discreet.requests.engine_request import EngineRequest
     from discreet.requests.raw_totals import RawTotals, nulls, numbers
     from discreet.requests.table_schema import KeyValue

@@ -23,6 +23,7 @@ from discreet.charts import Axis, Chart
 from discreet.local.consistency import Consistent
 from discreet.local.intervals import Floats, Target
 from discreet.notebook import Shown
+from discreet.release.tabular import Tabular, missing_extra
 
 Bars = Literal["each", "all"]
 
@@ -35,7 +36,7 @@ _BIASED: Final = {
 }
 
 
-class ShareFrame:
+class ShareFrame(Tabular):
     """Rows of a value, its estimated share and the two ends of its interval, as a table.
 
     >>> from discreet.local import Direct, Estimates
@@ -63,22 +64,8 @@ class ShareFrame:
         columns = {self.value_name: values, "share": shares, "share_low": low, "share_high": high}
         return pa.table(columns)
 
-    def to_polars(self) -> Any:
-        """Return a Polars frame of the same."""
-        from discreet.release.frames import polars_frame  # noqa: PLC0415  as above
-
-        return polars_frame(self.to_arrow())
-
-    def to_pandas(self) -> Any:
-        """Return a pandas frame of the same."""
-        from discreet.release.frames import pandas_frame  # noqa: PLC0415  as above
-
-        return pandas_frame(self.to_arrow())
-
     def plot(self) -> Any:
         """Draw the first 40 shares as bars with their intervals; return axes of matplotlib."""
-        from discreet.release.frames import missing_extra  # noqa: PLC0415  as above
-
         try:
             from matplotlib import pyplot as plt  # noqa: PLC0415  an optional library
         except ImportError:

@@ -24,7 +24,8 @@ from discreet.errors import UnknownName
 from discreet.plan.statistics.truncation import brief_cuts, limits_bind
 from discreet.query.expressions import Column, walk
 from discreet.query.types import Type
-from discreet.release.frames import ReleasedColumn, missing_extra
+from discreet.release.frames import ReleasedColumn
+from discreet.release.tabular import missing_extra
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.plan import Plan

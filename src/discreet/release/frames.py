@@ -1,4 +1,4 @@
-"""The columns of an answer, as tables of Arrow, Polars and pandas, and back.
+"""The columns of an answer as a table of Arrow, and back.
 
 Trust: public.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn, final
+from typing import Final, final
 
 import pyarrow as pa
 
@@ -68,43 +68,6 @@ def _free(name: str, known: set[str], taken: set[str] | None = None) -> str:
         name += "_"
     (known if taken is None else taken).add(name)
     return name
-
-
-def polars_frame(table: pa.Table) -> Any:
-    """Return a Polars frame."""
-    try:
-        import polars as pl  # noqa: PLC0415  an optional library
-    except ImportError:
-        missing_extra("polars", "polars")
-    return pl.from_arrow(table)
-
-
-def pandas_frame(table: pa.Table) -> Any:
-    """Return a pandas frame; whole numbers stay whole where some are NULL."""
-    try:
-        import pandas as pd  # noqa: PLC0415  an optional library
-    except ImportError:
-        missing_extra("pandas", "pandas")
-    frame = table.to_pandas()
-    for name in table.column_names:
-        column = table.column(name)
-        if pa.types.is_integer(column.type) and column.null_count:
-            frame[name] = pd.array(column.to_pylist(), dtype="Int64")
-    return frame
-
-
-def missing_extra(library: str, extra: str) -> NoReturn:
-    """Say that an optional library is not installed.
-
-    >>> missing_extra("polars", "polars")
-    Traceback (most recent call last):
-    discreet.errors.WrongKind: ...
-    """
-    raise WrongKind(
-        what=f"{library} is not installed.",
-        why="it is loaded only by those who ask for it.",
-        do=f"install discreet with its extra: pip install 'discreet[{extra}]'.",
-    ) from None
 
 
 def columns_in(made: object) -> tuple[ReleasedColumn, ...]:

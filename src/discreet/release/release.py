@@ -18,9 +18,10 @@ from discreet.errors import UnknownName, WrongKind
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.release.columns import columns_of
 from discreet.release.display import bars, html_of, rich_table, text_of
-from discreet.release.frames import ReleasedColumn, columns_in, pandas_frame, polars_frame, table_of
+from discreet.release.frames import ReleasedColumn, columns_in, table_of
 from discreet.release.odds import Odds, odds_of_plans
 from discreet.release.serialization import decode_release, encode_release
+from discreet.release.tabular import Tabular
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.aggregates.noisy_totals import Noisy
@@ -54,7 +55,7 @@ class CutShare:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Release(Explainable):
+class Release(Tabular, Explainable):
     """A table: a column for everything that was asked, and two for the ends of its intervals.
 
     ``parts`` holds the output of the mechanisms for all groups, even those that a condition or a
@@ -148,14 +149,6 @@ class Release(Explainable):
         """
         return table_of(self.columns, unclipped=unclipped)
 
-    def to_polars(self, *, unclipped: bool = False) -> Any:
-        """Return a Polars frame of the same."""
-        return polars_frame(self.to_arrow(unclipped=unclipped))
-
-    def to_pandas(self, *, unclipped: bool = False) -> Any:
-        """Return a pandas frame of the same."""
-        return pandas_frame(self.to_arrow(unclipped=unclipped))
-
     def plot(self, column: str | None = None) -> Any:
         """Draw numbers as bars, lists as dots, intervals as lines; return axes of matplotlib.
 
@@ -208,10 +201,6 @@ class Release(Explainable):
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterate over the rows."""
         return iter(self.rows())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Let any library that knows Arrow read the table."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         """Show the size and the names alone, and whether limits may have cut something off."""

@@ -31,8 +31,8 @@ from discreet.loss import ZeroConcentrated
 from discreet.notebook import Shown
 from discreet.plan.plan_words import shown_price
 from discreet.release.display import plain
-from discreet.release.frames import pandas_frame, polars_frame
 from discreet.release.odds import Odds, odds_of
+from discreet.release.tabular import Tabular
 from discreet.requests.raw_totals import ARROW_TYPES
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.evidence import Evidence, written
@@ -71,7 +71,7 @@ REPORT_THEOREMS: Final = ("noise-norm", "measured-marginal", "noisy-distance", "
 
 @final
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SyntheticRelease(Shown):
+class SyntheticRelease(Tabular, Shown):
     """The evidence of a synthetic table, and all that follows from it for free.
 
     Attributes:
@@ -135,17 +135,9 @@ class SyntheticRelease(Shown):
         made = domain.decoded(codes, public_stream(self._written, f"values {count}"))
         return _with_fresh_columns(made, domain)
 
-    def to_arrow(self) -> pa.Table:
-        """Return the table with its default number of rows."""
-        return self.table()
-
-    def to_polars(self, rows: int | None = None) -> Any:
-        """Return a Polars frame of the same."""
-        return polars_frame(self.table(rows))
-
-    def to_pandas(self, rows: int | None = None) -> Any:
-        """Return a pandas frame of the same."""
-        return pandas_frame(self.table(rows))
+    def to_arrow(self, *, rows: int | None = None) -> pa.Table:
+        """Return rows as an Arrow table, as many as are wanted."""
+        return self.table(rows)
 
     def answer(self, marginal: str | Sequence[str], *, confidence: object = None) -> MarginalAnswer:
         """Return the counts of some columns from the model, each with a half-width if it has one.
@@ -266,10 +258,6 @@ class SyntheticRelease(Shown):
     def explain(self, *, audience: str = "analyst", **more: Any) -> Any:
         """Say what this gives away about one unit, as ``Release.explain`` does."""
         return account(self.plan.tree, unit=self.plan.unit).explain(audience=audience, **more)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Let any library that knows Arrow read the table."""
-        return self.table().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         """Show what it is on one line."""

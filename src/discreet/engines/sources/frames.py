@@ -1,4 +1,4 @@
-"""Tables in memory: Arrow, pandas and Polars data, read from copies that nobody can change.
+"""Tables in memory: the frames of any library, read from copies that nobody can change.
 
 Trust: kernel.
 
@@ -176,7 +176,7 @@ def from_arrow(
         column = table.column(field.name)
         if kinds.is_dictionary(field.type):
             column.validate(full=True)  # an index may point nowhere
-            column = column.cast(field.type.value_type)
+            column = _plain(column)
         if kinds.is_timestamp(column.type):
             column = column.cast(pa.timestamp(column.type.unit))  # in UTC, as it is held
         if is_readable(column.type):
@@ -192,6 +192,13 @@ def from_arrow(
     own = {field.name: type_name(field.type) for field in table.schema}
     known = own if types is None else types
     return Frame(read, tuple(hidden), MemoryStamp(read), kind=kind, types=known)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of a dictionary; Arrow casts no views of strings out of one."""
+    kind = column.type
+    values = pa.large_string() if kinds.is_string_view(kind.value_type) else kind.value_type
+    return column.cast(pa.dictionary(kind.index_type, values, kind.ordered)).cast(values)
 
 
 def from_pandas(frame: Any) -> Frame:

@@ -6,6 +6,7 @@ A dataset of Arrow lists its files when it is made, and that list stays.  Of fil
 the state is that of every file; of others it is their size and time of modification.
 A dataset in memory is copied, as a frame is.  One that lists a file twice is refused: each row of
 it would count twice.
+A frame is read once, here: a lazy one is computed now, and a table of a database is copied.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def open_source(data: object, *, table: str) -> TableSource:
     )
 
 
-def _opened(data: object, table: str) -> TableSource:  # noqa: PLR0911  one for each kind
+def _opened(data: object, table: str) -> TableSource:
     match data:
         case str() | os.PathLike():
             return _file(os.fspath(data), table)
@@ -160,18 +161,8 @@ def _opened(data: object, table: str) -> TableSource:  # noqa: PLR0911  one for 
             return DatabaseTable(data)
         case TableSource():  # opened before
             return data
-        case pa.Table():
-            return from_arrow(data)
-        case pa.RecordBatch():
-            return from_arrow(pa.Table.from_batches([data]))
         case _:
-            return from_dataset(data) if _is_dataset(data) else _frame(data)
-
-
-def _is_dataset(data: object) -> bool:
-    """Recognize a dataset; its maker has loaded the library, which is slow to load."""
-    library = sys.modules.get("pyarrow.dataset")
-    return library is not None and isinstance(data, library.Dataset)
+            return _frame(data)
 
 
 def _file(address: str, table: str) -> TableSource:
@@ -195,18 +186,31 @@ def _csv(address: str, form: CsvFormat | None) -> CsvFiles:
     return CsvFiles(FileStamp(partial(found_files, address), kind="csv"), form, ending=ending)
 
 
-def _frame(data: object) -> TableSource:
-    """Take a data frame, recognized by the package of its class without importing any."""
-    kind = type(data)
-    match kind.__module__.partition(".")[0], kind.__name__:
-        case "pandas", "DataFrame":
-            return from_pandas(data)
-        case "polars", "DataFrame":
-            listed = data.schema.items()  # type: ignore[attr-defined]
-            types = {name: str(of).partition("(categories")[0] for name, of in listed}
-            return from_arrow(data.to_arrow(), kind="polars", types=types)  # type: ignore[attr-defined]
-        case _:
-            raise unreadable(
-                f"a {kind.__name__} is not a table.",
-                do="give a path, an Arrow table or dataset, or a pandas or Polars data frame.",
-            )
+def _frame(data: Any) -> TableSource:
+    """Take a dataset, or a data frame of any library that hands out Arrow's stream.
+
+    pandas hands one out as well, which fails if a column of objects holds other things than text.
+    """
+    if _is(data, "pyarrow.dataset", "Dataset"):
+        return from_dataset(data)
+    if _is(data, "pandas", "DataFrame"):
+        return from_pandas(data)
+    frame = data.collect() if type(data).__name__ == "LazyFrame" else data
+    if hasattr(frame, "__next__"):
+        raise unreadable(
+            f"a {type(data).__name__} can be read only once.",
+            do="give all of it as a table, such as reader.read_all().",
+        )
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise unreadable(
+            f"a {type(data).__name__} is not a table.",
+            do="give a path, an Arrow table or dataset, or a data frame of a library that hands "
+            "out Arrow's stream, such as pandas, Polars, DuckDB or Ibis.",
+        )
+    return from_arrow(pa.table(frame))
+
+
+def _is(data: object, library: str, kind: str) -> bool:
+    """Recognize a class of a library; whoever made the value has loaded it."""
+    loaded = sys.modules.get(library)
+    return loaded is not None and isinstance(data, getattr(loaded, kind))

@@ -30,14 +30,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Final, final
 
 import pyarrow as pa
 
 from discreet.charts import Axis, Chart
 from discreet.loss import ZeroConcentrated
 from discreet.notebook import Shown
-from discreet.release.frames import pandas_frame, polars_frame
+from discreet.release.tabular import Tabular
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.inference import Marginal
 from discreet.synthetic.methods.dual_query import DualQuery
@@ -50,7 +50,7 @@ _SHOWN: Final = 20
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ErrorReport(Shown):
+class ErrorReport(Tabular, Shown):
     """Bounds on the distance of marginals, largest first, and a check if one was bought.
 
     Attributes:
@@ -111,14 +111,6 @@ class ErrorReport(Shown):
                 "from": [bound.source or None for bound in bounds],
             }
         )
-
-    def to_polars(self) -> Any:
-        """Return a Polars frame of the same."""
-        return polars_frame(self.to_arrow())
-
-    def to_pandas(self) -> Any:
-        """Return a pandas frame of the same."""
-        return pandas_frame(self.to_arrow())
 
     def error_map(self) -> str:
         """Return a map of the bounds of all pairs of columns, as SVG text."""

@@ -21,7 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,8 @@ from numpy.typing import NDArray
 from discreet.notebook import Shown
 from discreet.query.types import Type
 from discreet.release.display import cells, plain
-from discreet.release.frames import ReleasedColumn, pandas_frame, polars_frame, table_of
+from discreet.release.frames import ReleasedColumn, table_of
+from discreet.release.tabular import Tabular
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.inference.inference import Marginal, Model
 from discreet.synthetic.report.error_report import marginal_chart
@@ -43,7 +44,7 @@ _COUNT = "rows"
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class MarginalAnswer(Shown):
+class MarginalAnswer(Tabular, Shown):
     """Counts of all cells of some columns.
 
     Attributes:
@@ -67,14 +68,6 @@ class MarginalAnswer(Shown):
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: a row for each cell, with ``rows`` and the ends of an interval."""
         return table_of(self._columns())
-
-    def to_polars(self) -> Any:
-        """Return a Polars frame of the same."""
-        return polars_frame(self.to_arrow())
-
-    def to_pandas(self) -> Any:
-        """Return a pandas frame of the same."""
-        return pandas_frame(self.to_arrow())
 
     def svg(self) -> str:
         """Draw the counts of the model, and the noisy counts with their bands, as SVG text."""
