@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         torch,
     )
     from discreet.accounting import Budget
+    from discreet.magic import load_ipython_extension
     from discreet.plan import estimate, estimate_limits, limits, share_cut
     from discreet.service import connect
     from discreet.session import (

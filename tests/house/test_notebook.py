@@ -9,6 +9,7 @@ from IPython.utils.capture import capture_output
 
 import discreet as dp
 from discreet import accounting, mechanisms
+from discreet.documents import BudgetDocument
 from discreet.loss import GaussianDP, Pure
 
 POLICY = """
@@ -86,6 +87,7 @@ VALUES = [
     (dp.Budget(epsilon=2), "epsilon 2"),
     (accounting.account(2 * accounting.Leaf(Pure(epsilon=1)), relation="add_remove"), "2 times"),
     (mechanisms.Laplace(scale=2).loss(), "epsilon 0.5 at delta 0"),
+    (BudgetDocument(part=0.5, text="50 % left"), "50 % left"),
 ]
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from discreet.errors import WrongKind
+from discreet.notebook import Shown
 
 FORMAT: Final = 1
 
@@ -21,7 +22,7 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Document(Part):
+class Document(Part, Shown):
     """One document, with its format.
 
     >>> Document.read({"format": 1, "added later": True})
