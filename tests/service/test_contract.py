@@ -196,6 +196,7 @@ def test_refusals_are_the_same_and_free(asked, question, price, kind):
 
 
 def test_what_is_left_is_told_in_one_number_and_exactly(asked):
+    asked.ask(clinic.COUNT, epsilon=1)
     left = asked.remaining
     assert 0 < left.part < 1
     assert Fraction(left.amounts[0].limit) == 2000

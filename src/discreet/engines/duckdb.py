@@ -194,7 +194,9 @@ class Connection:
         self._connection = duckdb.connect(
             config={**SETTINGS, "temp_directory": folder.path, **_limits(performance)}
         )
-        self._connection.execute("SET enable_progress_bar = false")  # stdout is for answers
+        bar = self._connection.execute("SELECT current_setting('enable_progress_bar')")
+        if bar.fetchall() == [(True,)]:  # stdout is for answers; Jupyter may not let it be set
+            self._connection.execute("SET enable_progress_bar = false")
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
         self._unpruned: dict[str, str] = {}
