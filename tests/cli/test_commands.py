@@ -38,7 +38,7 @@ SET_UP = [
     "--yes",
 ]
 FULL = Path("/dev/full")
-LEDGER = ("show", "verify", "export", "backup", "anchor", "restore", "reopen")
+LEDGER = ("show", "account", "verify", "export", "backup", "anchor", "restore", "reopen")
 
 testing._get_command = cache(testing._get_command)
 """The commands are put together once: to do it for each call takes as long as a small answer."""
@@ -489,6 +489,22 @@ def test_a_closed_question_is_shown_and_reopened(clinic, tmp_path):
     assert shown["closed"] == []
     assert shown["entries"][-1]["reason"] == "a new disk"
     assert run(clinic, *reopen).exit_code == 2
+
+
+def test_an_owner_opens_an_account_that_cannot_spend_more_than_its_limit(tmp_path):
+    pyarrow.csv.write_csv(visits(), tmp_path / "visits.csv")
+    answered(tmp_path, *SET_UP)
+    opening = ("ledger", "account", "ana", "--by=olga", "--limit")
+    for _ in range(2):  # the second time nothing happens
+        opened = json.loads(answered(tmp_path, *opening, "0.01", "--json").stdout)
+        assert (opened["account"], "of 0.01" in opened["left"]) == ("data/ana", True)
+    assert "is not its limit" in run(tmp_path, *opening, "0.5").stderr
+    small = COUNT.replace("n FROM", "few FROM")
+    asking = ("ask", small, "--account=data/ana", "--confirm", "--epsilon")
+    assert "account data/ana" in run(tmp_path, *asking, "0.02").stderr
+    answered(tmp_path, *asking, "0.01")
+    accounts = json.loads(answered(tmp_path, "ledger", "show", "--json").stdout)["accounts"]
+    assert accounts["data/ana"].startswith("epsilon 0 of 0.01")
 
 
 @pytest.mark.parametrize("command", ["workbench", "serve"])

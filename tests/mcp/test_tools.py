@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import OtherLedger
-from discreet.mcp import agent_desk
+from discreet.ledger.own_account import own_account
 from tests.mcp.agents import agent_of, command, folder_of_people, run
 
 ALL = "SELECT COUNT(*) AS n FROM people"
@@ -83,18 +83,18 @@ def test_a_limit_that_is_not_on_record_is_refused(tmp_path):
     with dp.open(policy=folder / "policy.toml") as session:
         budget = {}
         for account, limit in (("claude", "0.5"), ("claude", 0.5), ("data", 20)):
-            desk = agent_desk(session, account=account, limit=limit, by="olga")
-            budget[account] = desk._session.remaining.budget.promise.epsilon_bound
-        assert budget == {"claude": Fraction(1, 2), "data": 20}
+            path = own_account(session.ledger, account, limit=limit, by="olga")
+            budget[path] = session.ledger.left(account=path).budget.promise.epsilon_bound
+        assert budget == {"data/claude": Fraction(1, 2), "data": 20}
         for account, limit in (("claude", "0.1"), ("claude", "5"), ("data", "0.5")):
             with pytest.raises(OtherLedger, match="is not its limit"):
-                agent_desk(session, account=account, limit=limit, by="olga")
+                own_account(session.ledger, account, limit=limit, by="olga")
         raised = dp.Budget(epsilon=1, delta="1e-9")
         people = {"by": "olga", "approved_by": "sue"}
         session.ledger.raise_limit("data/claude", budget=raised, reason="more", **people)
-        agent_desk(session, account="claude", limit=1, by="olga")
+        own_account(session.ledger, "claude", limit=1, by="olga")
         with pytest.raises(OtherLedger, match="which is epsilon 1 at delta 1e-09"):
-            agent_desk(session, account="claude", limit="0.5", by="olga")
+            own_account(session.ledger, "claude", limit="0.5", by="olga")
 
 
 def test_a_new_account_needs_a_limit(people):

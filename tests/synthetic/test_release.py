@@ -84,7 +84,9 @@ def test_the_same_release_gives_the_same_rows(release: SyntheticRelease) -> None
 def test_frames_hold_the_same(release: SyntheticRelease) -> None:
     """Arrow, Polars, pandas and the Arrow stream agree."""
     table = release.table(50)
-    assert release.to_polars(rows=50).to_arrow().column("age").to_pylist() == table["age"].to_pylist()
+    assert (
+        release.to_polars(rows=50).to_arrow().column("age").to_pylist() == table["age"].to_pylist()
+    )
     assert release.to_pandas(rows=50)["ward"].tolist() == table["ward"].to_pylist()
     assert pa.table(release).num_rows == release.total
 

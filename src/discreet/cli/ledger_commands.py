@@ -21,6 +21,7 @@ from discreet.cli.exit_codes import DONE, LEDGER, errors_reported, write_json, w
 from discreet.cli.options import EXAMPLES, JsonOption, VerboseOption, command_inputs
 from discreet.errors import NotALedger
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.own_account import own_account
 from discreet.ledger.store import is_server
 from discreet.ledger.values import Receipt
 from discreet.ledger.verify import MOST, Problem, verify_file
@@ -209,6 +210,28 @@ def reopen(
             {"key": key, "receipt": str(opened.receipt)},
             f"reopened {key}\nreceipt {opened.receipt}",
             as_json=as_json,
+        )
+
+
+@app.command(epilog=EXAMPLES["account"])
+def account(
+    name: Annotated[str, typer.Argument(help="Whose account, such as ana; or a path, data/flu.")],
+    ledger: LedgerArgument = None,
+    *,
+    limit: Annotated[str, typer.Option(help="The epsilon that it may spend in total.")],
+    by: Annotated[str, typer.Option(help="Who opens it.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Open an account of somebody's own, below the first one; what it spends counts there too.
+
+    Its questions are asked with --account. Nothing happens if it is there with this limit.
+    """
+    with errors_reported(as_json=as_json), _opened(ledger) as opened:
+        path = own_account(opened, name, limit=limit, by=by)
+        left = str(opened.left(account=path))
+        content: dict[str, object] = {"account": path, "left": left, "receipt": str(opened.receipt)}
+        write_result(
+            "account", content, f"{path}: {left}\nreceipt {opened.receipt}", as_json=as_json
         )
 
 

@@ -6,7 +6,7 @@ Trust: public.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,11 @@ from discreet.cli import options
 from discreet.cli.exit_codes import errors_reported
 from discreet.cli.opened import open_inputs
 from discreet.errors import WrongKind
+from discreet.ledger import Ledger
+from discreet.ledger.own_account import own_account
+
+if TYPE_CHECKING:  # an extra
+    from discreet.mcp import Desk
 
 AskAboveOption = Annotated[
     str,
@@ -45,6 +50,7 @@ def mcp(  # noqa: PLR0913  the options of the command
         str | None,
         typer.Option("--limit", help="The epsilon that a new account may spend in total."),
     ] = None,
+    analyst: options.AnalystOption = None,
     ask_above: AskAboveOption = "0.2",
     server: options.ServerOption = None,
     token: options.TokenOption = None,
@@ -56,14 +62,22 @@ def mcp(  # noqa: PLR0913  the options of the command
         from discreet.service.client import Transport  # noqa: PLC0415
 
         if server is not None:
-            if policy is not None or limit is not None:
+            if (policy, limit, analyst) != (None, None, None):
                 raise WrongKind("give --server alone: the server has its policy and its accounts.")
             transport = Transport(server, token=token, timeout=600, context=None)
-            desk: door.Desk = door.ServerDesk(door.calls_in_threads(transport.call))
-            door.agent_server(lambda _: desk, ask_above=ask_above).run("stdio")
+            _serve(door.ServerDesk(door.calls_in_threads(transport.call)), ask_above)
             return
         project = options.command_inputs(policy=policy)
         project.named_ledger()
-        with open_inputs(project, None, None) as session:
-            desk = door.agent_desk(session, account=account, limit=limit, by="discreet mcp")
-            door.agent_server(lambda _: desk, ask_above=ask_above).run("stdio")
+        with open_inputs(project, None, analyst) as session:
+            ledger = session.ledger
+            assert isinstance(ledger, Ledger)  # noqa: S101  it is named
+            path = own_account(ledger, account, limit=limit, by="discreet mcp")
+            own = session.charging(account=path, analyst=analyst)
+            _serve(door.SessionDesk(own, ledger, account=path), ask_above)
+
+
+def _serve(desk: Desk, ask_above: str) -> None:
+    from discreet.mcp import AgentServer  # noqa: PLC0415  an extra
+
+    AgentServer(lambda _: desk, ask_above=ask_above).run("stdio")

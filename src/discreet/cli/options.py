@@ -291,6 +291,10 @@ _LINES: Final = {
         'discreet audit "./count {data}" --policy clinic.toml --epsilon 1',
     ),
     "ledger": ("discreet ledger show", "discreet ledger verify", "discreet ledger backup FILE"),
+    "account": (
+        "discreet ledger account ana --limit 0.3 --by olga",
+        "discreet ledger account data/flu clinic.ledger --limit 1 --by olga --json",
+    ),
     "show": ("discreet ledger show", "discreet ledger show clinic.ledger --json"),
     "verify": ("discreet ledger verify", "discreet ledger verify clinic.ledger --receipt RECEIPT"),
     "backup": ("discreet ledger backup backup.jsonl",),

@@ -297,6 +297,8 @@ class ReleaseDocument(Document, Tabular):
     receipt: str | None = None
     plan: str
     """The digest of its plan."""
+    odds: str = ""
+    """What it gives away about one unit, in a sentence."""
     left: BudgetDocument | None = None
     screen: str = ""
     """The answer as a table of text."""
@@ -345,6 +347,7 @@ class ReleaseDocument(Document, Tabular):
             entry=None if release.receipt is None else release.receipt.seq,
             receipt=None if release.receipt is None else str(release.receipt),
             plan=plan.digest,
+            odds=release.odds.sentence(relation=plan.unit.relation),
             left=None if left is None else BudgetDocument.of(left),
             screen=str(release),
             text=release.details,

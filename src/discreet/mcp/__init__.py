@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used: the package of the protocol is an extra
-    from discreet.mcp.desks import Desk, ServerDesk, SessionDesk, agent_desk, calls_in_threads
+    from discreet.mcp.desks import Desk, ServerDesk, SessionDesk, calls_in_threads
     from discreet.mcp.http_door import mount
-    from discreet.mcp.tools import agent_server
+    from discreet.mcp.tools import AgentServer
 
 __all__, __getattr__, __dir__ = open_door(__name__, __file__)

@@ -16,8 +16,9 @@ import httpx
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.routing import Route
 
-from discreet.mcp.desks import Desk, ServerDesk, raised
-from discreet.mcp.tools import agent_server
+from discreet.documents import ProblemDocument
+from discreet.mcp.desks import Desk, ServerDesk
+from discreet.mcp.tools import AgentServer
 from discreet.service.http.route_table import counted_caller
 
 if TYPE_CHECKING:  # handed in
@@ -37,7 +38,7 @@ def mount(app: FastAPI, *, ask_above: object) -> None:
         assert request is not None  # noqa: S101  this door is reached over HTTP alone
         return ServerDesk(_calls_of(app, request))
 
-    server = agent_server(desk_of, ask_above=ask_above)
+    server = AgentServer(desk_of, ask_above=ask_above)
     inner = server.streamable_http_app(
         streamable_http_path="/mcp",
         json_response=True,
@@ -81,7 +82,8 @@ def _calls_of(app: FastAPI, request: Request) -> Any:
         async with httpx.AsyncClient(transport=transport, base_url=base, timeout=None) as client:  # noqa: S113  the server ends calls
             answer = await client.request(method, where, json=body, headers=headers)
         document = answer.json()
-        raised(answer.status_code, document)
+        if answer.status_code >= 400:
+            raise ProblemDocument.read(document if isinstance(document, dict) else {}).error()
         return document
 
     return call

@@ -32,8 +32,6 @@ from discreet.documents import (
 )
 from discreet.errors import DiscreetError, NotAllowed, WrongKind
 from discreet.exact import decimal
-from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
-from discreet.release import odds_of
 
 if TYPE_CHECKING:  # handed in
     from discreet.mcp.desks import Desk
@@ -55,7 +53,7 @@ _SPENDS: Final = ToolAnnotations(
 )
 _LETTERS: Final = 400
 _ITEMS: Final = 1000
-_LEFT_OUT: Final = frozenset({"amounts", "format", "kind", "receipt"})
+_FORM: Final = {"format", "kind", "receipt"}
 
 AgentContext = Context[Any, Any]
 DeskOf = Callable[[AgentContext], "Desk"]
@@ -80,8 +78,14 @@ class Consent(BaseModel):
 class AgentServer(MCPServer):
     """The protocol's server, with the desk of each request and the part above which to ask."""
 
-    def __init__(self, desk_of: DeskOf, above: Fraction) -> None:
-        """Take where calls go, and add the tools."""
+    def __init__(self, desk_of: DeskOf, *, ask_above: object) -> None:
+        """Add the tools.
+
+        Args:
+            desk_of: where the calls of a request go.
+            ask_above: a question that costs more than this part of the account needs the consent
+                of a person, whom the agent's program asks; 1 asks nobody.
+        """
         super().__init__(
             "discreet",
             title="discreet: private statistics",
@@ -89,7 +93,7 @@ class AgentServer(MCPServer):
             instructions=INSTRUCTIONS,
             log_level="CRITICAL",
         )
-        self.desk_of, self.above = desk_of, above
+        self.desk_of, self.above = desk_of, decimal(ask_above, name="ask_above")
         for tool in (describe, plan, remaining, releases, explain):
             self.tool(annotations=_READS)(tool)
         self.tool(annotations=_SPENDS)(ask)
@@ -97,27 +101,10 @@ class AgentServer(MCPServer):
         self.resource("discreet://label/{dataset}", mime_type="text/plain")(label)
 
 
-def agent_server(desk_of: DeskOf, *, ask_above: object) -> MCPServer:
-    """Return a server with the tools.
-
-    Args:
-        desk_of: where the calls of a request go.
-        ask_above: a question that costs more than this part of the account needs the consent of a
-            person, whom the agent's program asks; 1 asks nobody.
-    """
-    return AgentServer(desk_of, decimal(ask_above, name="ask_above"))
-
-
-def _above(ctx: AgentContext) -> Fraction:
+def _server(ctx: AgentContext) -> AgentServer:
     server = ctx.mcp_server
     assert isinstance(server, AgentServer)  # noqa: S101  the only one with these tools
-    return server.above
-
-
-def _desk(ctx: AgentContext) -> Desk:
-    server = ctx.mcp_server
-    assert isinstance(server, AgentServer)  # noqa: S101  the only one with these tools
-    return server.desk_of(ctx)
+    return server
 
 
 # --- tools ------------------------------------------------------------------------------------
@@ -134,33 +121,36 @@ async def _consented(  # noqa: PLR0913, PLR0917  the arguments of a tool
 ) -> Consent | Elicit[Consent]:
     """Ask a person before much is spent."""
     async with _refusals():
-        desk = _desk(ctx)
+        desk = _server(ctx).desk_of(ctx)
         form = _form(question, epsilon, rho, delta, error)
         name = await _dataset(desk, dataset)
         cost = _share(await desk.plan(name, form))
-        above = _above(ctx)
+        above = _server(ctx).above
         if cost <= above:
             return Consent(spend=True)
-        part = f"{float(100 * cost):.3g} %"
-        if not _can_ask(ctx):
+        part, can = f"{float(100 * cost):.3g} %", ctx.client_capabilities
+        if can is None or can.elicitation is None:
             raise NotAllowed(
                 what=f"this question costs {part} of the budget.",
                 why=f"above {float(100 * above):.3g} % a person has to consent, and this "
                 "client cannot ask one.",
                 do="ask for less, or let a person ask this question.",
             )
-        words = _bounded(question)
-        return Elicit(f"This question costs {part} of the privacy budget:\n{words}", Consent)
+        quoted = json.dumps(_bounded(question), ensure_ascii=False)
+        return Elicit(f"This question costs {part} of the privacy budget:\n{quoted}", Consent)
 
 
 async def describe(ctx: AgentContext, dataset: Dataset = None) -> dict[str, Any]:
-    """List the tables, and what is public about each column: type, bounds, categories."""
+    """List the tables, what is public about each column, and what may be asked in SQL."""
     async with _refusals():
-        desk = _desk(ctx)
+        desk = _server(ctx).desk_of(ctx)
         names = await desk.datasets() if dataset is None else [dataset]
-        found = {name: _brief((await desk.schema(name)).written()) for name in names}
-        told: dict[str, Any] = _bounded({"datasets": found})
-        return told
+        schemas = {name: await desk.schema(name) for name in names}
+        found = {
+            name: each.model_dump(mode="json", exclude=_FORM, exclude_none=True)
+            for name, each in schemas.items()
+        }
+        return {**_told({"datasets": found}), "sql": sql()}
 
 
 async def plan(  # noqa: PLR0913, PLR0917  the arguments of a tool
@@ -174,7 +164,7 @@ async def plan(  # noqa: PLR0913, PLR0917  the arguments of a tool
 ) -> dict[str, Any]:
     """Say what an answer would cost, how exact it would be, and what to expect; free."""
     async with _refusals():
-        desk = _desk(ctx)
+        desk = _server(ctx).desk_of(ctx)
         form = _form(question, epsilon, rho, delta, error)
         name = await _dataset(desk, dataset)
         planned = await desk.plan(name, form)
@@ -202,7 +192,7 @@ async def ask(  # noqa: PLR0913, PLR0917  the arguments of a tool
                 why="this question costs a large part of the budget; nothing was spent.",
                 do="ask for less, or leave it.",
             )
-        desk = _desk(ctx)
+        desk = _server(ctx).desk_of(ctx)
         form = _form(question, epsilon, rho, delta, error, confirm=confirm)
         return _answer_words(await desk.ask(await _dataset(desk, dataset), form))
 
@@ -210,16 +200,15 @@ async def ask(  # noqa: PLR0913, PLR0917  the arguments of a tool
 async def remaining(ctx: AgentContext, dataset: Dataset = None) -> dict[str, Any]:
     """Say how much of the budget is left for questions."""
     async with _refusals():
-        desk = _desk(ctx)
+        desk = _server(ctx).desk_of(ctx)
         left = await desk.remaining(await _dataset(desk, dataset))
-        told: dict[str, Any] = _bounded(_brief(left.written()))
-        return told
+        return {"part": left.part, "text": _cut(left.text, _LETTERS)}
 
 
 async def releases(ctx: AgentContext, dataset: Dataset = None) -> dict[str, Any]:
     """List the questions that were answered: at the same price, each is free."""
     async with _refusals():
-        desk = _desk(ctx)
+        desk = _server(ctx).desk_of(ctx)
         return {"releases": _bounded(await desk.releases(await _dataset(desk, dataset)))}
 
 
@@ -233,9 +222,9 @@ async def explain(
 ) -> dict[str, Any]:
     """Say in odds what the answers give away about one person; free."""
     async with _refusals():
-        desk = _desk(ctx)
+        desk = _server(ctx).desk_of(ctx)
         found = await desk.told(await _dataset(desk, dataset), audience, entry)
-        return {"text": _cut(found.text, 20 * _LETTERS)}
+        return {"text": _cut(found, 20 * _LETTERS)}
 
 
 def sql() -> str:
@@ -246,9 +235,10 @@ def sql() -> str:
 async def label(dataset: str, ctx: AgentContext) -> str:
     """The privacy label: who is protected, what was released, and what that gives away."""
     try:
-        return (await _desk(ctx).told(dataset, "label", None)).text
+        found = await _server(ctx).desk_of(ctx).told(dataset, "label", None)
     except DiscreetError as error:
-        return str(error)
+        found = str(error)
+    return _cut(found, 20 * _LETTERS)
 
 
 # --- questions ----------------------------------------------------------------------------------
@@ -289,17 +279,12 @@ def _share(plan: PlanDocument) -> Fraction:
     return decimal(str(standing.cost), name="share")
 
 
-def _can_ask(ctx: Context[Any, Any]) -> bool:
-    can = ctx.client_capabilities
-    return can is not None and can.elicitation is not None
-
-
 # --- what is told -----------------------------------------------------------------------------
 
 
 def _plan_words(plan: PlanDocument, share: Fraction) -> dict[str, Any]:
     standing = plan.standing
-    told: dict[str, Any] = _bounded(
+    return _told(
         {
             "price": _price(plan.price),
             "share_of_budget": f"{float(100 * share):.3g} %",
@@ -311,12 +296,11 @@ def _plan_words(plan: PlanDocument, share: Fraction) -> dict[str, Any]:
             "limits": [each.words for each in plan.truncations],
         }
     )
-    return {name: each for name, each in told.items() if each not in (None, [], ())}
 
 
 def _answer_words(release: ReleaseDocument) -> dict[str, Any]:
     confidence = float(Fraction(release.confidence))
-    told: dict[str, Any] = _bounded(
+    return _told(
         {
             "rows": release.rows,
             "intervals": f"NAME_low to NAME_high hold with probability {confidence:.4g}",
@@ -327,26 +311,9 @@ def _answer_words(release: ReleaseDocument) -> dict[str, Any]:
             "free": release.replayed,
             "receipt": release.receipt,
             "entry": release.entry,
-            "odds": _odds(release),
+            "odds": release.odds,
             "left": None if release.left is None else release.left.text,
         }
-    )
-    return {name: each for name, each in told.items() if each not in (None, [], ())}
-
-
-def _odds(release: ReleaseDocument) -> str:
-    """Say in a sentence what an answer gives away, by its price."""
-    price = release.price
-    loss: PrivacyLoss
-    if price.epsilon is None:
-        loss = ZeroConcentrated(rho=Fraction(price.rho or 0))
-    elif price.delta and Fraction(price.delta):
-        loss = Approximate(epsilon=Fraction(price.epsilon), delta=Fraction(price.delta))
-    else:
-        loss = Pure(epsilon=Fraction(price.epsilon))
-    return (
-        "Someone who guesses from this answer whether one person is in the data is right "
-        f"{odds_of(loss).times_right} times in 100; a coin is right 50 times."
     )
 
 
@@ -357,16 +324,10 @@ def _price(price: PriceDocument) -> dict[str, str]:
     return {name: f"{float(part):.6g}" for name, part in parts.items() if part}
 
 
-def _brief(value: Any) -> Any:
-    """Return a document without its form, its receipt, and what is not known."""
-    match value:
-        case Mapping():
-            kept = ((n, e) for n, e in value.items() if n not in _LEFT_OUT and e is not None)
-            return {name: _brief(each) for name, each in kept}
-        case list() | tuple():
-            return [_brief(each) for each in value]
-        case _:
-            return value
+def _told(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a tool tells, without what is empty."""
+    told = {name: _bounded(each) for name, each in found.items()}
+    return {name: each for name, each in told.items() if each not in (None, [], ())}
 
 
 def _bounded(value: Any) -> Any:

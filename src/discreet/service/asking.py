@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from discreet.documents import QuestionDocument, check_draws
 from discreet.errors import (
-    DiscreetError,
     KeyReused,
     LedgerUnavailable,
     NotServed,
@@ -25,11 +23,8 @@ from discreet.ledger.values import Receipt, checked_key
 from discreet.service.opened_site import OpenedSite, told_error
 from discreet.service.roles import Caller, Permission
 from discreet.service.views import Answered, AskedBefore, Planned
-from discreet.service.ways_out import ways_out, with_shortage
+from discreet.service.ways_out import with_ways_out
 from discreet.service.workers.jobs import SMALL, AskJob, due
-
-if TYPE_CHECKING:  # handed in
-    from discreet.plan.plan import Plan
 
 _PAUSE: Final = 0.02
 
@@ -254,29 +249,16 @@ class AskingCounter(TellingCounter):
         return Answered(document=found["document"], packed=found["release"])
 
     def _with_ways(self, caller: Caller, job: AskJob, error: OverBudget) -> OverBudget:
-        """Return a refusal with its ways out, as far as the question can be planned for nothing."""
+        """Return a refusal with its ways out, each planned in the caller's name."""
         *before, last = job.message["forms"]
-        price = {name: each for name, each in last.items() if name not in {"question", "confirm"}}
-        question = last["question"]
-
-        def planned(asked: object, paid: Mapping[str, object]) -> Plan:
-            form = QuestionDocument.read({"question": asked, **paid})
-            return self.plan(caller, job.dataset, form).plan
-
-        try:
-            ways = ways_out(
-                question,
-                price,
-                planned(question, price),
-                self._ledgers[job.dataset],
-                account=self.account_of(caller, job.dataset),
-                planned=planned,
-            )
-        except DiscreetError:  # limits that are to be bought, or no worker to plan it
-            return error
-        if before:  # another draw is one of the same question
-            ways = replace(ways, ways=tuple(w for w in ways.ways if w.question == question))
-        return with_shortage(error, ways)
+        return with_ways_out(
+            error,
+            last,
+            self._ledgers[job.dataset],
+            account=self.account_of(caller, job.dataset),
+            plan=lambda form: self.plan(caller, job.dataset, form).plan,
+            other_questions=not before,
+        )
 
     def asked(self, caller: Caller, dataset: str) -> tuple[AskedBefore, ...]:
         """Return the questions that a caller has asked, the newest first."""

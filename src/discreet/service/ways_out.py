@@ -7,12 +7,13 @@ before data is read, and a limit is raised by two people alone: no number depend
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.accounting import Budget, Left
 from discreet.accounting.amounts import amount_down, amount_up, format_down, format_up
+from discreet.documents import QuestionDocument
 from discreet.errors import DiscreetError, OverBudget, WrongKind
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import path_and_ancestors
@@ -202,6 +203,42 @@ def ways_out(  # noqa: PLR0913  what is asked, and of whom
         ways=tuple(ways),
         request=_request(plan, path, left),
     )
+
+
+def with_ways_out(  # noqa: PLR0913  what is asked, and of whom
+    error: OverBudget,
+    form: Mapping[str, Any],
+    ledger: LedgerView,
+    *,
+    account: str | None,
+    plan: Callable[[QuestionDocument], Plan],
+    other_questions: bool = True,
+) -> OverBudget:
+    """Return a refusal with its ways out, as far as the question can be planned for nothing.
+
+    Args:
+        error: the refusal.
+        form: the question and its price, as they travel.
+        ledger: what is left.
+        account: the account that pays; the first one if None.
+        plan: plans a question, and spends nothing.
+        other_questions: whether fewer groups will do; another draw is one of the same question.
+    """
+    price = {name: each for name, each in form.items() if name not in {"question", "confirm"}}
+    question = form["question"]
+
+    def planned(asked: Any, paid: Mapping[str, Any]) -> Plan:
+        return plan(QuestionDocument.read({"question": asked, **paid}))
+
+    try:
+        found = ways_out(
+            question, price, planned(question, price), ledger, account=account, planned=planned
+        )
+    except DiscreetError:  # limits that are to be bought, or no worker to plan it
+        return error
+    if not other_questions:
+        found = replace(found, ways=tuple(w for w in found.ways if w.question == question))
+    return with_shortage(error, found)
 
 
 def within_policy(
