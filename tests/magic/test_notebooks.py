@@ -38,44 +38,9 @@ def test_a_notebook_to_download_runs(path, tmp_path):
     assert [words for words in SHOWN[path.stem] if words not in pages] == []
 
 
-APPLICATION = '''
-import marimo
-app = marimo.App()
-
-@app.cell
-def _():
-    import discreet as dp
-    import pyarrow as pa
-    visits = pa.table({"patient": range(1000), "ward": ["A", "B"] * 500})
-    policy = """
-        format = 1
-        unit = "patient"
-        [limits]
-        max_rows = 1
-        max_groups = 1
-        [tables.visits.columns]
-        ward = { type = "text", categories = ["A", "B"] }
-    """
-    budget = dp.Budget(epsilon=1)
-    clinic = dp.open({"visits": visits}, policy=policy, budget=budget, ledger="marimo.ledger")
-    question = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
-    return clinic, question
-
-@app.cell
-def _(clinic, question):
-    clinic.plan(question, epsilon=0.5)
-    return
-
-@app.cell
-def _(clinic, question):
-    clinic.ask(question, epsilon=0.5)
-    return
-'''
-
-
 def test_marimo_shows_plans_and_answers_without_any_magic(tmp_path):
-    (tmp_path / "app.py").write_text(APPLICATION)
-    command = [sys.executable, "-m", "marimo", "export", "ipynb", "--include-outputs", "app.py"]
+    notebook = str(ROOT / "examples" / "notebook.py")
+    command = [sys.executable, "-m", "marimo", "export", "ipynb", "--include-outputs", notebook]
     subprocess.run([*command, "-o", "app.ipynb"], cwd=tmp_path, check=True, capture_output=True)
     cells = json.loads((tmp_path / "app.ipynb").read_text())["cells"]
     pages = ["".join(out["data"].get("text/html", "")) for each in cells for out in each["outputs"]]
