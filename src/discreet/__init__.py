@@ -11,7 +11,7 @@ Trust: public.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet import errors, exact, noise, units
 from discreet.doors import open_door
@@ -37,7 +37,6 @@ if TYPE_CHECKING:  # loaded when first used, because SciPy and DuckDB take their
         torch,
     )
     from discreet.accounting import Budget
-    from discreet.magic import load_ipython_extension
     from discreet.plan import estimate, estimate_limits, limits, share_cut
     from discreet.service import connect
     from discreet.session import (
@@ -52,5 +51,22 @@ __version__ = "0.1.0"
 __all__, __getattr__, __dir__ = open_door(
     __name__,
     __file__,
-    also=("DiscreetError", "__version__", "errors", "exact", "noise", "person", "row", "units"),
+    also=(
+        *("DiscreetError", "__version__", "errors", "exact", "load_ipython_extension"),
+        *("noise", "person", "row", "units"),
+    ),
 )
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Add ``%%discreet`` to a notebook: ``%load_ext discreet`` calls this.
+
+    >>> from IPython.core.interactiveshell import InteractiveShell
+    >>> shell = InteractiveShell()
+    >>> load_ipython_extension(shell)
+    >>> "discreet" in shell.magics_manager.magics["cell"]
+    True
+    """
+    from discreet.magic import add_magics  # noqa: PLC0415  which needs IPython
+
+    add_magics(shell)

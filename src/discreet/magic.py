@@ -31,15 +31,8 @@ _SOURCE: Final = re.compile(rf"\b(?:FROM|JOIN)\s+{_NAME}(?:\s+(?:AS\s+)?{_NAME})
 _TABLE_NEXT: Final = re.compile(r"\b(?:FROM|JOIN)\s+\w*$", re.IGNORECASE)
 
 
-def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Add ``%%discreet`` to IPython; ``%load_ext discreet`` calls this.
-
-    >>> from IPython.core.interactiveshell import InteractiveShell
-    >>> shell = InteractiveShell()
-    >>> load_ipython_extension(shell)
-    >>> "discreet" in shell.magics_manager.magics["cell"]
-    True
-    """
+def add_magics(shell: InteractiveShell) -> None:
+    """Add the cell magic and its completion, once."""
     shell.register_magics(QuestionMagics(shell=shell))
     matchers = shell.Completer.custom_matchers
     matchers[:] = [each for each in matchers if not isinstance(each, _Completion)]
