@@ -32,6 +32,9 @@ def poisoned(folder):
     policy = policy.replace(
         "wages = {", f"{json.dumps(ORDERS[0])} = {{ type = 'text' }}\nwages = {{"
     )
+    policy += "[about]\n"
+    for place, key in enumerate(("title", "curator", "contact", "purpose", "description")):
+        policy += f"{key} = {json.dumps(ORDERS[place])}\n"
     folder_of_people(folder, policy=policy)
     table = folder / "people.csv"
     lines = table.read_text().splitlines()
@@ -91,12 +94,16 @@ def test_no_text_overspends_reaches_elsewhere_or_shows_a_row(tmp_path):
                 told.append(json.dumps(answer))
                 elsewhere = arguments.get("dataset") is not None
                 assert refused or not elsewhere
+            (label,) = (await agent.client.read_resource("discreet://label/data")).contents
+            told += [label.text, json.dumps(await agent.done("explain", audience="subject"))]
             left = await agent.done("remaining")
             assert 0 <= left["part"] <= 1
             everything = "\n".join(told)
             assert not any(canary in everything for canary in CANARIES)
             assert all(each.isprintable() for each in everything.replace("\n", ""))
             assert max(map(len, told)) < 30_000
+            assert ORDERS[1] in label.text  # cut, too
+            assert len(label.text) <= 8000
 
     run(story)
     spent = _spent(folder)

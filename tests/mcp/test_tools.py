@@ -1,5 +1,6 @@
 """What an agent can do with the tools, through the protocol's own client and a real process."""
 
+import json
 import subprocess
 from fractions import Fraction
 
@@ -8,10 +9,12 @@ import pytest
 import discreet as dp
 from discreet.errors import OtherLedger
 from discreet.ledger.own_account import own_account
-from tests.mcp.agents import agent_of, command, folder_of_people, run
+from tests.mcp.agents import POLICY, agent_of, command, folder_of_people, run
 
 ALL = "SELECT COUNT(*) AS n FROM people"
 COUNT = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
+
+LISTED = POLICY + '[who]\nanalysts = ["claude"]\n'
 
 
 @pytest.fixture
@@ -32,11 +35,14 @@ def test_a_count_takes_three_calls_and_says_what_a_person_wants_to_know(people):
             assert table[0] == "people"
             sex = next(each for each in table[1]["columns"] if each["name"] == "sex")
             assert sex["categories"] == ["Female", "Male"]
+            assert "COUNT(*)" in told["sql"]
 
             plan = await agent.done("plan", question=COUNT, epsilon="0.1")
             assert plan["price"] == {"epsilon": "0.1"}
             assert plan["share_of_budget"] == "10 %"
             assert plan["fits"] is True
+            assert set(plan["expected_error"]) == {"n"}
+            assert len(plan["expect"]) == 1
             assert (await agent.done("remaining"))["part"] == 1.0  # a plan spends nothing
 
             answer = await agent.done("ask", question=COUNT, epsilon="0.1")
@@ -97,13 +103,33 @@ def test_a_limit_that_is_not_on_record_is_refused(tmp_path):
             own_account(session.ledger, "claude", limit="0.5", by="olga")
 
 
-def test_a_new_account_needs_a_limit(people):
-    started = command(people, "--account", "claude")
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--account", "claude"), 2, "no limit for a new one"),
+        (("--limit", "1"), 4, "nobody is named"),
+        (("--limit", "1", "--analyst", "eve"), 4, "this analyst is not named"),
+    ],
+)
+def test_an_agent_needs_a_limit_and_a_name_if_analysts_are_listed(people, options, code, said):
+    if "--limit" in options:
+        (people / "policy.toml").write_text(LISTED)
+    started = command(people, *options)
     ended = subprocess.run(
         [started.command, *started.args], capture_output=True, text=True, check=False, input=""
     )
-    assert ended.returncode == 2
-    assert "no limit for a new one" in ended.stderr
+    assert ended.returncode == code
+    assert said in ended.stderr
+
+
+def test_an_agent_may_be_one_of_the_analysts_that_a_policy_lists(people):
+    (people / "policy.toml").write_text(LISTED)
+
+    async def story():
+        async with agent_of(command(people, "--limit", "9", "--analyst", "claude")) as agent:
+            assert (await agent.done("ask", question=COUNT, epsilon="0.1"))["receipt"]
+
+    run(story)
 
 
 def test_an_unreadable_answer_is_refused_with_a_price_that_would_do(people):
@@ -129,7 +155,7 @@ def test_above_a_part_of_the_budget_a_person_is_asked(people, person, spent):
             if person is None:
                 assert "cannot ask one" in told["why"]
             else:
-                assert [COUNT in each for each in agent.asked_people] == [True]
+                assert [json.dumps(COUNT) in each for each in agent.asked_people] == [True]
                 assert "50 %" in agent.asked_people[0]
             assert 1 - (await agent.done("remaining"))["part"] == spent
             await agent.done("ask", question=COUNT, epsilon="0.1")  # below it nobody is asked
