@@ -6,6 +6,7 @@ import httpx
 import pytest
 from joserfc.jwk import RSAKey
 
+from discreet import mcp
 from discreet.service import ServiceCounter, create_app, read_site
 from discreet.web.pages import mount
 from tests.service import served
@@ -32,6 +33,11 @@ def provider():
         yield running
 
 
+def pages_and_agents(app, counter):
+    mount(app, counter)
+    mcp.mount(app, ask_above=1)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, provider):
     folder = tmp_path_factory.mktemp("openid")
@@ -45,7 +51,7 @@ def site(tmp_path_factory, provider):
         text = text.replace("[limits]", "[limits]\nlogins_per_minute = 1000000")
         path.write_text(text)
         opened["counter"] = ServiceCounter(read_site(path))
-        return create_app(opened["counter"], mount=mount)
+        return create_app(opened["counter"], mount=pages_and_agents)
 
     with listening(app_for) as url:
         provider.redirect = f"{url}/login/callback"
@@ -88,6 +94,11 @@ def test_whom_the_provider_names_has_what_the_site_file_grants(site, provider, p
     headers = {"Authorization": f"Bearer {made}"}
     place = f"{url}/v1/datasets/clinic/queries"
     assert httpx.post(place, json=QUERY, headers=headers, timeout=60).status_code == 200
+    call = {"name": "ask", "arguments": QUERY}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    accepted = {**headers, "Accept": "application/json", "MCP-Protocol-Version": "2025-06-18"}
+    told = httpx.post(f"{url}/mcp", json=message, headers=accepted, timeout=60).json()
+    assert '"free": true' in told["result"]["content"][0]["text"]  # an agent of hers
     assert counter.directory.find("eva") is None  # what she may do comes from her groups alone
     cookies = [each for each in entered.headers.get_list("set-cookie") if "discreet=" in each]
     assert "HttpOnly" in cookies[0]

@@ -58,9 +58,10 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
     to the people in these tables: use one ledger for them, whatever files they come in.
 
     Args:
-        source: a path or a pattern of CSV or Parquet files, a DuckDB database, an Arrow, pandas or
-            Polars table; a Spark data frame; the address of a table on a PostgreSQL server; or a
-            mapping from names to these.  Without one, the data and the ledger are those that the
+        source: a path or a pattern of CSV or Parquet files, a DuckDB database, or a frame of any
+            library that hands out Arrow's stream, such as pandas, Polars, DuckDB or Ibis; a Spark
+            data frame; the address of a table on a PostgreSQL server; or a mapping from names to
+            these.  Without one, the data and the ledger are those that the
             policy names under ``[session]``, as on the command line.
         unit: who is protected; may stand in the policy.
         budget: what may be lost in total; may stand in the policy, or in an existing ledger.
