@@ -90,17 +90,12 @@ def session_in(names: Mapping[str, Any], name: str | None) -> Any:
     only = {id(each): each for each in sessions.values()}
     if name is None and len(only) == 1:
         return next(iter(only.values()))
-    raise WrongKind(
-        what="there is no open session here."
-        if not sessions
-        else "there are several sessions."
-        if name is None
-        else f"{name} is no open session.",
-        why="a cell is a question about the tables of one.",
-        do=f"name one of: {', '.join(sessions)}."
-        if sessions
-        else "open one: clinic = dp.open(policy='clinic.toml'), say.",
-    )
+    what = "there are several sessions." if name is None else f"{name} is no open session."
+    do = f"name one of: {', '.join(sessions)}."
+    if not sessions:
+        what = "there is no open session here."
+        do = "open one: clinic = dp.open(policy='clinic.toml'), say."
+    raise WrongKind(what=what, why="a cell is a question about the tables of one.", do=do)
 
 
 def _sessions(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
