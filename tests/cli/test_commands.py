@@ -303,6 +303,7 @@ def test_plans_and_answers_as_json(clinic):
         "private",
         "entry",
         "receipt",
+        "odds",
         "plan",
         "left",
         "screen",
