@@ -38,7 +38,7 @@ SET_UP = [
     "--yes",
 ]
 FULL = Path("/dev/full")
-LEDGER = ("show", "account", "verify", "export", "backup", "anchor", "restore", "reopen")
+LEDGER = ("show", "account", "verify", "backup", "anchor", "restore", "reopen")
 
 testing._get_command = cache(testing._get_command)
 """The commands are put together once: to do it for each call takes as long as a small answer."""
@@ -339,7 +339,7 @@ def test_the_ledger_is_shown_verified_and_exported(clinic, tmp_path):
     verified = answered(clinic, "ledger", "verify", "--receipt", receipt).stdout
     assert "everything follows" in verified
     assert json.loads(answered(clinic, "ledger", "verify", "--json").stdout)["ok"]
-    answered(clinic, "ledger", "export", str(tmp_path / "copy.jsonl"), "visits.ledger")
+    answered(clinic, "ledger", "backup", str(tmp_path / "copy.jsonl"), "visits.ledger")
     again = answered(clinic, "ledger", "verify", str(tmp_path / "copy.jsonl")).stdout
     assert "everything follows" in again
 

@@ -198,7 +198,7 @@ def test_bad_input_ends_with_a_message(path, arguments, code):
 def test_a_ledger_that_fails_verification_is_not_explained(path, tmp_path):
     broken = tmp_path / "clinic.jsonl"
     with Ledger.open(path) as opened:
-        opened.export(broken)
+        opened.backup(broken)
     text = broken.read_text()
     broken.write_text(text.replace('"scale":"4"', '"scale":"9"', 1))
     result = CliRunner().invoke(app, ["explain", "--ledger", str(broken)])

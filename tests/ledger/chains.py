@@ -104,7 +104,7 @@ class Chain:
 
     def restore(self, **more):
         who = {"reason": "moved", "by": "ana", "approved_by": "ben", "spent": False, **more}
-        self.add("restore", **who, **{"from": self.rows()[-1][5]})
+        self.add("restore", **who, after=self.rows()[-1][5])
 
     def fail(self, key):
         self.add("fail", key=key)

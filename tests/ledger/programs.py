@@ -1,10 +1,14 @@
-"""Processes that use a ledger, for tests that need more than one."""
+"""Processes that use a ledger, for tests that need more than one, or go past the ledger."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
+import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -67,3 +71,24 @@ def run(code, **names):
     """Run some lines to their end, and return what they printed."""
     with Program(code, **names) as program:
         return program.end()
+
+
+def forked(work, *arguments):
+    """Run something in a child process; return its number. Its status is 1 if it fails."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of later Pythons, about threads
+        child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            work(*arguments)
+            os._exit(0)
+        os._exit(1)
+    return child
+
+
+def direct(path, *statements):
+    """Run statements on the file of a ledger; return what the last one found."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            rows = connection.execute(statement).fetchall()
+    return rows

@@ -32,8 +32,7 @@ from discreet.loss import GaussianDP, Pure
 from discreet.mechanisms import Laplace
 from discreet.units import person, row
 from tests.conftest import steady
-from tests.ledger.programs import run
-from tests.ledger.test_sqlite import direct
+from tests.ledger.programs import direct, run
 
 ONE = Pure(epsilon="0.1")
 TERMS = {"unit": row(), "budget": Budget(epsilon=1)}
@@ -60,7 +59,7 @@ def ledger(path):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """The file of a closed ledger with a few hundred entries and no checkpoint."""
+    """The file of a closed ledger with a few hundred entries."""
     path = tmp_path_factory.mktemp("written") / "ledger"
     with Ledger.open(path, **TERMS) as ledger:
         for number in range(100):
@@ -68,7 +67,6 @@ def written(tmp_path_factory):
             ledger.charge(Pure(epsilon="0.01"), key=key, question=f"q{number}")
             ledger.start(key)
             ledger.release(key, f"the answer is {number}".encode())
-    direct(path, "DELETE FROM checkpoint", "VACUUM")
     return path
 
 
@@ -123,7 +121,7 @@ def test_tables_without_entries_are_damage(path):
 def test_a_folder_that_does_not_exist_is_not_made(tmp_path):
     with pytest.raises(LedgerUnavailable) as error:
         Ledger.open(tmp_path / "no" / "ledger", **TERMS)
-    assert "folder" in error.value.what
+    assert "No such file" in error.value.what
     path = tmp_path / "file"
     path.touch()
     with pytest.raises(LedgerUnavailable):
@@ -223,23 +221,6 @@ def test_a_missing_entry_is_found_on_replay(written, tmp_path):
         Ledger.open(path)
 
 
-def test_a_damaged_checkpoint_is_passed_over(written, tmp_path):
-    path = tmp_path / "kept"
-    shutil.copy(written, path)
-    with Ledger.open(path) as ledger:
-        assert ledger.left().amounts == (0, 0)
-    assert direct(path, "SELECT seq FROM checkpoint") == [(301,)]
-    for change in (
-        "UPDATE checkpoint SET state = replace(state, '10000', '00001')",
-        "UPDATE checkpoint SET state = ''",
-        "UPDATE checkpoint SET seq = 7",
-        "DELETE FROM checkpoint",
-    ):
-        direct(path, change)
-        with Ledger.open(path) as ledger:
-            assert ledger.left().amounts == (0, 0)
-
-
 # --- disks and permissions ----------------------------------------------------------------------
 
 
@@ -258,7 +239,7 @@ def test_a_disk_that_is_full_takes_nothing_and_forgets_nothing(path):
                 told += 1
             except LedgerUnavailable as error:
                 failed += 1
-                assert "full" in error.what or "disk" in error.what, error
+                assert "SQLITE_" in error.what, error
         say(failed > 0)
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
         new = sum(ledger.charge(Pure(epsilon="0.1"), key=f"k{n}").new for n in range(5))
@@ -297,7 +278,7 @@ def test_no_room_in_the_file(ledger):
     ledger.start("before")
     with pytest.raises(LedgerUnavailable) as error:
         ledger.release("before", b"x" * 100_000)
-    assert "full" in error.value.what
+    assert "SQLITE_FULL" in error.value.what
     assert not ledger.release("before", b"y").replayed
     assert ledger.verify().problems == ()
 
@@ -544,7 +525,7 @@ def test_what_is_left_of_nothing(ledger, given):
 
 
 def test_a_restore_takes_two_people(ledger, tmp_path):
-    ledger.export(tmp_path / "export")
+    ledger.backup(tmp_path / "export")
     with pytest.raises(OutOfRange):
         Ledger.restore(
             tmp_path / "new", tmp_path / "export", reason="x", by="Ana", approved_by="ana"

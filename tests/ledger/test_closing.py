@@ -99,7 +99,7 @@ def test_closed_questions_and_descriptions_survive_checkpoints_exports_and_resto
     with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as ledger:
         failed(ledger)
         ledger.describe("schema", {"table": "visits"})
-        ledger.export(tmp_path / "study.jsonl")
+        ledger.backup(tmp_path / "study.jsonl")
     with Ledger.open(path) as again:  # from the checkpoint that closing kept
         assert again.closed == ("k",)
         assert again.descriptions("schema") == ({"table": "visits"},)

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Contribution, Leaf, at_least, equals
-from discreet.accounting.budget import is_recorded
 from discreet.errors import (
     DamagedLedger,
     KeyReused,
@@ -23,8 +22,7 @@ from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
 from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
 from discreet.units import person, row
-from tests.ledger.programs import Program, run
-from tests.ledger.test_sqlite import direct
+from tests.ledger.programs import Program, direct, run
 
 ONE = Pure(epsilon="0.1")
 PEOPLE = {"reason": "a longer study", "by": "ana", "approved_by": "ben"}
@@ -370,23 +368,6 @@ def test_a_ledger_keeps_two_routes_across_restarts_and_raises(path):
         assert again.left().how_many(Pure(epsilon=1)) == 5
         again.open_account("data/flu", budget=Budget(epsilon=2, delta="1e-6"), by="ana")
         again.verify().raise_if_bad()
-
-
-def test_which_budgets_are_those_on_record():
-    old = Budget(epsilon=1, delta="1e-9")
-    assert is_recorded(old, Budget(epsilon=1, delta="1e-9"))
-    half = Budget(epsilon=1, delta="1e-9", reserve="0.5")
-    assert is_recorded(half, half)
-    raised = Budget(epsilon=2, delta="1e-6").counted_like(Budget(epsilon=1, delta="1e-9"))
-    assert is_recorded(raised, Budget(epsilon=2, delta="1e-6"))
-    for recorded, other in [
-        (old, Budget(epsilon=1, delta="1e-8")),
-        (old, Budget(epsilon=1, delta="1e-9", currency="zcdp")),
-        (half, Budget(epsilon=1, delta="1e-9")),
-        (old, half),
-        (None, old),
-    ]:
-        assert not is_recorded(recorded, other)
 
 
 def test_a_closed_ledger_says_so(ledger):

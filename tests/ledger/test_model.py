@@ -2,10 +2,8 @@
 
 import shutil
 import tempfile
-from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from hypothesis import settings, strategies
@@ -23,9 +21,6 @@ from discreet.errors import (
     Tampered,
 )
 from discreet.ledger import Ledger, StoredAnswer
-from discreet.ledger.connection import catch_up
-from discreet.ledger.sqlite import SQLiteStore
-from discreet.ledger.state import LedgerState, restore_state
 from discreet.loss import Approximate
 from discreet.units import row
 from tests.ledger.model import HOLDS, Model, Refused, Request
@@ -103,8 +98,6 @@ class Uses(RuleBasedStateMachine):
     @initialize(limit=limits)
     def begin(self, limit):
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
-        self.often = mock.patch("discreet.ledger.connection._KEPT_EVERY", 4)
-        self.often.start()
         self.copies = 0
         self.opened = []
         self.receipts = []
@@ -120,7 +113,6 @@ class Uses(RuleBasedStateMachine):
         finally:
             for ledger in self.opened:
                 ledger.close()
-            self.often.stop()
             shutil.rmtree(self.folder)
 
     def place(self):
@@ -267,7 +259,7 @@ class Uses(RuleBasedStateMachine):
     @rule(which=either)
     def export(self, which):
         path = self.place().with_name("export")
-        receipt = self.ledgers[which].export(path)
+        receipt = self.ledgers[which].backup(path)
         self.exports.append((path, self.model.copy(), receipt))
 
     @precondition(lambda self: self.exports)
@@ -321,23 +313,8 @@ class Uses(RuleBasedStateMachine):
                 assert (standing.spent, standing.limit) == (quanta(spent), quanta(limit))
         for key, answer in self.model.answers.items():
             assert ledger.start(key).answer == answer
-        assert checkpoint_state(self.path) == replayed_state(self.path)
-
-
-def checkpoint_state(path):
-    with closing(SQLiteStore(str(path), timeout=60)) as store:
-        store.open()
-        state = restore_state(store)
-        list(catch_up(state, store))
-        return state.written()
-
-
-def replayed_state(path):
-    with closing(SQLiteStore(str(path), timeout=60)) as store:
-        store.open()
-        state = LedgerState()
-        list(catch_up(state, store))
-        return state.written()
+        with Ledger.open(self.path) as again:
+            assert str(again) == str(ledger)
 
 
 @pytest.fixture(scope="module", autouse=True)

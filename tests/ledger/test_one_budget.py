@@ -24,7 +24,7 @@ from discreet.ledger.witness import WitnessFile
 from discreet.loss import Pure
 from discreet.units import row
 from tests.ledger.chains import Chain
-from tests.ledger.processes import forked
+from tests.ledger.programs import forked
 
 TERMS = {"unit": row(), "budget": Budget(epsilon=1)}
 MOST = Pure(epsilon="0.9")
@@ -93,35 +93,18 @@ def killed(path, *, keys=1):
 # --- other names --------------------------------------------------------------------------------
 
 
-def test_a_hard_link_is_refused_under_both_names_on_every_charge(path, tmp_path):
-    other = tmp_path / "other.ledger"
-    with Ledger.open(path, **TERMS) as ledger:
-        ledger.charge(LITTLE, key="first")
-        os.link(path, other)
-        with pytest.raises(DamagedLedger, match="more than one name"):
-            ledger.charge(MOST, key="k")
-        for name in (path, other):
-            with pytest.raises(DamagedLedger, match="more than one name"):
-                Ledger.open(name)
-            assert in_other_process(name) == "DamagedLedger"
-        other.unlink()
-        ledger.charge(MOST, key="k")
-    assert not verify_file(path).problems
-
-
 HALF = """
-import os, sys
-from discreet.ledger.sqlite import SQLiteStore
-from tests.ledger.store_contract import Chain
-store = SQLiteStore(sys.argv[1], timeout=5)
-store.open()
-store._do("PRAGMA cache_size = 5")
-with store.exclusive():
-    chain = Chain(store.rows(0))
-    more = [chain.asked(str(n), answer=b"x" * 999) for n in range(500)]
-    store.append([row for rows in more for row in rows])
-    os.write(1, b"half")
-    os._exit(9)
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+for setting in ("journal_mode = PERSIST", "synchronous = EXTRA", "cache_size = 5"):
+    connection.execute(f"PRAGMA {setting}")
+connection.execute("BEGIN IMMEDIATE")
+first = connection.execute("SELECT max(seq) FROM entry").fetchone()[0] + 1
+for seq in range(first, first + 1500):
+    row = (seq, "start", str(seq), None, "x" * 999, f"{seq:064d}", None)
+    connection.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+os.write(1, b"half")
+os._exit(9)
 """
 
 

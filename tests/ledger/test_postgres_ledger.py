@@ -17,7 +17,7 @@ from discreet.errors import (
 from discreet.ledger import Ledger, Started
 from discreet.loss import Pure
 from discreet.units import row
-from tests.ledger.processes import forked
+from tests.ledger.programs import forked
 
 LIMIT = 40
 
@@ -55,7 +55,7 @@ def test_the_three_steps(ledger):
 
 def test_exports_go_both_ways(tmp_path, postgres, name, ledger):
     answered(ledger, "visits", bytes(range(256)), question="q")
-    ledger.export(tmp_path / "export")
+    ledger.backup(tmp_path / "export")
     said = {"reason": "moved", "by": "ana", "approved_by": "bo", "last": ledger.receipt}
     places = (tmp_path / "file", postgres.address(f"{name}_again"))
     for place in places:

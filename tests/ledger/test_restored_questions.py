@@ -127,7 +127,7 @@ def test_a_restored_ledger_verifies_and_its_own_backup_restores(tmp_path, told):
                 for word in history[turn][0]:
                     ask(ledger, str(number), word)
             check(ledger, {str(number): history[turn][1] for number, history in enumerate(listed)})
-            ledger.export(tmp_path / f"{turn}.jsonl")
+            ledger.backup(tmp_path / f"{turn}.jsonl")
             end = ledger.receipt
         place = tmp_path / f"{turn}.ledger"
         chosen = {"last": end} if last else {}

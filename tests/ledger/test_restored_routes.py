@@ -50,7 +50,7 @@ def test_a_raise_opens_no_route_that_unknown_charges_may_have_closed(tmp_path, c
         assert ledger.left().how_many(RHO_ALONE) == 0
         assert "on every route" in ledger.left().details
         assert ledger.verify().ok
-    with Ledger.open(tmp_path / "new") as ledger:  # from its checkpoint
+    with Ledger.open(tmp_path / "new") as ledger:
         for tree in (RHO_ALONE, Leaf(Laplace(scale="0.9"))):
             with pytest.raises(OverBudget):
                 ledger.charge(tree, key="i")
@@ -144,16 +144,3 @@ def test_nothing_is_granted_that_any_history_would_refuse(
         except DiscreetError:
             continue
         truth.charge(what, delta=delta)
-
-
-def test_that_every_route_has_to_fit_is_stored():
-    budget = kept("joint", 1)
-    book = PrivacyFilter(budget, unit=row())
-    assert "every_route" not in book.written()
-    book.exhaust()
-    again = PrivacyFilter.read(book.written(), budget=budget, unit=row())
-    assert again.written() == book.written()
-    assert again.with_budget(kept("joint", 2)).left().every_route
-    for wrong in (False, 1, None):
-        with pytest.raises(DiscreetError):
-            PrivacyFilter.read({**book.written(), "every_route": wrong}, budget=budget, unit=row())

@@ -7,12 +7,9 @@ import pytest
 from discreet.accounting import Budget
 from discreet.errors import DamagedLedger, LedgerUnavailable
 from discreet.ledger import Ledger
-from discreet.ledger.connection import LedgerConnection
 from discreet.ledger.sqlite import SQLiteStore
-from discreet.ledger.values import OpeningTerms
 from discreet.loss import Pure
 from discreet.units import row
-from tests.ledger.disk import Disk, DiskStore
 
 TERMS = {"unit": row(), "budget": Budget(epsilon=1)}
 LITTLE = Pure(epsilon="0.1")
@@ -129,18 +126,3 @@ def test_another_ledger_in_its_place_is_refused_after_a_write_that_failed(folder
     refuses(ledger)
     ledger.close()
     assert stands(folders / "A" / NAME) == before
-
-
-def test_a_session_that_was_begun_again_reads_the_same_ledger():
-    """A store on a server connects again by itself when it has lost its session."""
-    disks = [Disk(), Disk()]
-    terms = OpeningTerms(unit=row(), budget=Budget(epsilon=1))
-    ours, theirs = (LedgerConnection(DiskStore(disk), terms, timeout=20) for disk in disks)
-    assert [row.kind for row in ours.rows(0, answers=False)] == ["open"]
-    ours._store.disk = disks[1]
-    with pytest.raises(DamagedLedger):
-        ours.read(lambda store: store.first_answer("asked"))
-    ours._store.disk = disks[0]
-    assert ours.read(lambda store: store.first_answer("asked")) is None
-    ours.close()
-    theirs.close()

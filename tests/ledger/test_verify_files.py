@@ -1,11 +1,13 @@
 """Ledgers are verified from files, by a command, and by code that is apart from theirs."""
 
 import ast
+import os
 import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +31,8 @@ def stored(path, rows, *, wal=True):
             "CREATE TABLE entry (seq INTEGER PRIMARY KEY, kind, key, question, line, head, answer)"
         )
         database.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        database.execute(f"PRAGMA application_id = {0x44504C31}")
+        database.execute("PRAGMA user_version = 1")
     database.close()
     return path
 
@@ -147,3 +151,48 @@ def test_the_auditor_imports_no_other_file_of_the_ledger():
         for name in found:
             first = name.partition(".")[0]
             assert name.startswith(allowed) or first in sys.stdlib_module_names, name
+
+
+# --- reports that cannot be written ---------------------------------------------------------------
+
+FULL = Path("/dev/full")
+ON_FULL = pytest.param("> /dev/full", marks=pytest.mark.skipif(not FULL.exists(), reason="Linux"))
+
+
+def run(redirect, *arguments, **environment):
+    """Run the command in a shell that redirects its streams."""
+    program = [sys.executable, "-m", "discreet.ledger.verify", *map(str, arguments)]
+    return subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {redirect}', "sh", *program],
+        capture_output=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory):
+    return stored(tmp_path_factory.mktemp("ledger") / "study.ledger", honest().rows())
+
+
+@pytest.mark.parametrize("buffered", ["", "1"])
+@pytest.mark.parametrize("redirect", [">&-", ON_FULL])
+def test_a_report_that_is_lost_is_told(ledger, redirect, buffered):
+    wrong = ("--receipt", LAST.replace(":13:", ":14:"))
+    for arguments, status in (((ledger,), 1), ((ledger, *wrong), 5)):
+        done = run(redirect, *arguments, PYTHONUNBUFFERED=buffered)
+        assert done.returncode == status
+        assert b"Error" not in done.stderr
+
+
+def test_whoever_has_left_hears_no_word(ledger):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet.ledger.verify", ledger],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")

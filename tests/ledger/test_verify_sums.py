@@ -1,44 +1,28 @@
-"""No account is overspent unseen, and no price is too low unseen."""
+"""Sums, covered charges and garbage: what the auditor adds up, and what it survives."""
 
 import itertools
-import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting import (
-    Box,
-    Budget,
-    Contribution,
-    Leaf,
-    Parallel,
-    Post,
-    PrivacyFilter,
-    Where,
-    at_least,
-    encode,
-    equals,
-    is_null,
-    one_of,
-)
+from discreet.accounting import Box, Budget, equals, one_of
 from discreet.accounting.balances import ChargedBox
-from discreet.accounting.requests import RequestPricer
-from discreet.errors import DiscreetError
-from discreet.ledger.verify import AccountHistory, RecomputedPrices, covers, verify
+from discreet.errors import Tampered
+from discreet.ledger.verify import MOST, covers, verify
 from discreet.loss import Pure
-from discreet.mechanisms import Laplace
-from discreet.units import Relation, person, row
 from tests.ledger.chains import (
     CA,
+    HONEST,
+    LAST,
+    NAME,
     NY,
     Chain,
     forge,
+    honest,
     kinds,
     set_field,
 )
-
-# --- sums -----------------------------------------------------------------------------------------
 
 
 def test_an_overspent_account_is_seen():
@@ -74,95 +58,6 @@ def test_limits_above_what_is_promised_are_seen():
         ]
         higher = {**promised, "limit": limits}
         assert kinds(forge(set_field(0, "budget", higher), chain=Chain())) == ["budget"]
-
-
-SCOPES = [
-    None,
-    CA,
-    NY,
-    Box({"age": at_least(65)}),
-    Box({"state": equals("CA"), "age": at_least(18)}),
-]
-MOVES = st.one_of(
-    st.tuples(st.just("charge"), st.integers(1, 9), st.integers(0, len(SCOPES) - 1)),
-    st.tuples(st.just("raise"), st.integers(1, 9), st.just(0)),
-)
-
-
-@pytest.mark.theorem("limits-by-segment")
-@pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@given(moves=st.lists(MOVES, max_size=12), limit=st.integers(5, 30))
-@settings(max_examples=40)
-def test_sums_by_segment_say_what_one_by_one_says(relation, moves, limit):
-    unit = row(relation=relation)
-    book, history = (
-        PrivacyFilter(Budget(epsilon=limit), unit=unit),
-        AccountHistory(Budget(epsilon=limit), unit.relation),
-    )
-    refused = 0
-    for seq, (kind, size, at) in enumerate(moves, start=1):
-        if kind == "raise":
-            limit += size
-            book = book.with_budget(Budget(epsilon=limit))
-            history.raise_to(Budget(epsilon=limit))
-        else:
-            pieces = book.pieces(Pure(epsilon=size), scope=SCOPES[at])
-            refused = refused or (0 if book.fits(pieces) else seq)
-            book.add(pieces)
-            history.charge(seq, pieces)
-    assert history.totals() == (book.spent, refused)
-
-
-@given(counts=st.lists(st.integers(0, 3), min_size=6, max_size=6))
-@settings(max_examples=30)
-def test_adding_up_equal_boxes_changes_no_sum(counts):
-    """Also where two records pay more than twice what one does, in some charges alone."""
-    charges = [
-        ChargedBox(box, (2, 3), two) for box in (CA, SCOPES[3]) for two in ((5, 3), (3, 7), (4, 6))
-    ]
-    budget, owed = Budget(epsilon=1), PrivacyFilter(Budget(epsilon=1), unit=row(relation="replace"))
-    history = AccountHistory(budget, Relation.REPLACE)
-    for piece, count in zip(charges, counts, strict=True):
-        for _ in range(count):
-            owed.enter((piece,))
-            history.charge(1, (piece,))
-    assert history.totals()[0] == owed.spent
-
-
-# --- prices ---------------------------------------------------------------------------------------
-
-TREES = [
-    Leaf(Pure(epsilon="0.5"), unit=person("patient")),
-    Leaf(Laplace(scale=3), replaced=0),
-    Where(CA, Leaf(Laplace(scale=3)) * 2),
-    Parallel("state", {equals("CA"): Leaf(Laplace(scale=3)), equals("NY"): Leaf(Laplace(scale=5))}),
-    Post(
-        Parallel("ward", {equals("A"): Leaf(Laplace(scale=3)), is_null(): Leaf(Laplace(scale=5))})
-    ),
-    Leaf(Laplace(scale=3), relation="replace", common_domain=True),
-]
-UNITS = [row(relation=relation) for relation in Relation if relation is not Relation.LOCAL]
-UNITS += [person("patient", relation=relation) for relation in ("add_remove", "replace", "either")]
-
-
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"{unit.name}-{unit.relation.value}")
-def test_prices_are_those_of_a_book(unit):
-    """Written twice, they are the same; also where a scope may hold one of two records."""
-    terms = {"unit": unit, "constant": ("state",), "contribution": Contribution(rows=2)}
-    prices, pricer, lower = RecomputedPrices(**terms), RequestPricer(**terms), 0
-    for tree, scope in itertools.product(TREES, [*SCOPES, Box({"ward": equals("A")})]):
-        for currency in (Budget(epsilon=1).currency, Budget(rho=1).currency):
-            box = scope or Box.everything()
-            texts = (json.dumps(each) for each in (encode(tree), box.written(), None))
-            try:
-                pieces = pricer.pieces(tree, currency, scope=scope)
-            except DiscreetError:
-                with pytest.raises(DiscreetError):
-                    prices.of(*texts, currency)
-                continue
-            assert prices.of(*texts, currency) == pieces
-            lower += any(piece.replaced < piece.added for piece in pieces)
-    assert lower or unit != row(relation="replace")
 
 
 def test_boxes_that_enclose_more_than_is_meant_are_seen():
@@ -221,3 +116,74 @@ def test_one_large_box_does_not_cover_two():
     assert covers([ChargedBox(Box.everything(), (1,), (1,))], parts[:1])
     assert not covers([ChargedBox(Box.everything(), (2,), (1,))], [ChargedBox(CA, (2,), (1,))])
     assert covers([ChargedBox(CA, (2,), (1,))], [ChargedBox(CA, (2,), (1,))])
+
+
+# --- garbage --------------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.just("0" * 64),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+ANYTHING = JSON | st.binary(max_size=5)
+
+
+@given(rows=st.lists(st.tuples(*[ANYTHING] * 7) | ANYTHING, max_size=4))
+@settings(max_examples=100)
+def test_any_rows_are_survived(rows):
+    assert not verify(rows).ok
+
+
+@given(data=st.data())
+@settings(max_examples=100)
+def test_any_values_in_any_place_are_survived(data):
+    chain = honest()
+    entry = data.draw(st.sampled_from(chain.entries))
+    place = entry
+    key = data.draw(st.sampled_from(sorted(entry)))
+    while isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):
+        place = place[key]
+        key = data.draw(
+            st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place)))
+        )
+    if data.draw(st.booleans()) or isinstance(place, list):
+        place[key] = data.draw(JSON)
+    else:
+        place[data.draw(st.text(max_size=3))] = place.pop(key)
+    rows = chain.rows()
+    assert rows == HONEST.rows() or not verify(rows, receipts=[LAST]).ok
+
+
+def test_problems_are_listed_up_to_a_number():
+    report = verify([(7, "x", None, None, "{}", "", None)] * 1000)
+    assert (len(report.problems), report.entries) == (MOST, 1000)
+    assert "at least 100 problems" in str(report)
+    with pytest.raises(Tampered, match="at least 99 more"):
+        report.raise_if_bad()
+
+
+def test_no_value_is_told():
+    poison = "xyzzy-4711"
+    chain = Chain(Budget(epsilon=1))
+    chain.charge(poison, Pure(epsilon=3), scope=Box({poison: equals(poison)}), question=poison)
+    chain.start(poison, 3)
+    chain.release(poison, poison.encode())
+    chain.add("account", account=f"data/none/{poison}x", budget={poison: poison}, by=poison)
+    chain.answers[3] = f"{poison}!".encode()
+    chain.entries[1]["boxes"][0]["columns"][poison][poison] = poison
+    rows = [*chain.rows(), (poison, poison, poison, poison, f'{{"{poison}":1}}', poison, b"")]
+    report = verify(rows, receipts=[poison, f"{NAME}:1:{'0' * 64}"])
+    assert {"charge", "start", "answer", "account", "budget", "line", "chain", "receipt"} <= {
+        problem.kind for problem in report.problems
+    }
+    said = [*map(str, report.problems), *map(repr, report.problems)]
+    with pytest.raises(Tampered) as caught:
+        report.raise_if_bad()
+    assert poison not in "".join([*said, str(caught.value)])

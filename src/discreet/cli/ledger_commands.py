@@ -94,13 +94,6 @@ def verify(
         )
 
 
-@app.command(epilog=EXAMPLES["export"])
-def export(path: CopyPath, ledger: LedgerArgument = None, *, as_json: JsonOption = False) -> None:
-    """Write everything, answers included, to a file of JSON lines."""
-    with errors_reported(as_json=as_json), _opened(ledger) as opened:
-        _report_copy("export", path, opened.export(path), as_json=as_json)
-
-
 @app.command(epilog=EXAMPLES["backup"])
 def backup(path: CopyPath, ledger: LedgerArgument = None, *, as_json: JsonOption = False) -> None:
     """Write everything to a file while the ledger is in use, and verify what was written.
@@ -166,25 +159,20 @@ def restore(  # noqa: PLR0913  two people, and what they say
 ) -> None:
     """Make a ledger of a backup; what may have been charged since counts as spent.
 
-    A witness of the old ledger goes on with the new one.
+    With --last, a witness of the old ledger must know of no later entry.  The new ledger begins a
+    witness of its own.
     """
     with errors_reported(as_json=as_json):
-        vouched = [] if last is None else _anchored(witness)
         address = ledger or command_inputs().named_ledger()
-        known = "" if witness is None else verify_file(source).ledger
-        if witness is not None and known:  # without an id, restoring says what is wrong
-            WitnessFile(witness).check_restoring(address, known)
         with Ledger.restore(
             address,
             source,
             reason=reason,
             by=by,
             approved_by=approved_by,
-            receipts=[*(receipt or ()), *vouched],
+            receipts=[*(receipt or ()), *([] if last is None else _anchored(witness))],
             last=last,
         ) as restored:
-            if witness is not None:
-                WitnessFile(witness).part(restored)
             write_result(
                 "restored",
                 {"ledger": restored.id, "receipt": str(restored.receipt)},

@@ -310,7 +310,6 @@ _LINES: Final = {
         'discreet ledger reopen KEY --reason "a broken disk was replaced" --by ana',
         "discreet ledger reopen KEY clinic.ledger --reason ... --by ana --json",
     ),
-    "export": ("discreet ledger export backup.jsonl",),
     "local": (
         "discreet local form --categories flu,cold,none --epsilon 1 > form.json",
         "discreet local plan form.json --people 100000",

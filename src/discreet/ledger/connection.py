@@ -1,17 +1,19 @@
-"""The connection of a process to a ledger: requests are served in turn, with one commit for all.
+"""The connection of a process to a ledger: steps are taken in turn, with one commit for many.
 
 Trust: kernel.
 
-Definition.  Callers add their request to those that wait.  One of them leads: it serves all that
-wait as one batch.  It locks out other processes, reads the entries that they have appended, serves
-the requests one after another, and commits; then all these callers return, and one that has come
+Definition.  Callers add their step to those that wait.  One of them leads: it takes all that wait
+as one batch.  It locks out other processes, reads the entries that they have appended, takes the
+steps one after another, and commits; then all these callers return, and one that has come
 meanwhile leads.  So nothing is told before it is durable, refusals included, since they may rest on
-charges of the same batch.  A request inspects the state and the history of its key and appends what
-follows; the next request of the batch sees that.
+charges of the same batch.  A step inspects the state and the history of its key and appends what
+follows; the next step of the batch sees that.
+Those whose steps became durable together often come back together.  A leader that finds fewer than
+its predecessor served waits for the others, for a fraction of the time that a commit takes.
 
-Where a batch fails or is interrupted, each of its requests gets an error; the state is discarded
-and rebuilt from the store, so that memory and disk agree whichever way the commit went (T3).  What
-became of a request is found by asking again with its key.
+Where a batch fails or is interrupted, each of its steps gets an error; the state is discarded and
+rebuilt from the store, so that memory and disk agree whichever way the commit went (T3).  What
+became of a step is found by asking again with its key.
 
 Theorem (key ``one-ledger``).  All that one ledger object reads and writes is one chain of entries.
     Proof.  It keeps the number and head of the last entry that it knew to be durable, and a store
@@ -24,117 +26,45 @@ tells sessions apart by their sockets.  A forked process is refused it.
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final, Protocol, TypeVar, cast, final
+from typing import Any, Final, TypeVar, cast, final
 
-from discreet.accounting.requests import RequestPricer
+from discreet.accounting.box import shared_columns
 from discreet.errors import DiscreetError, LedgerUnavailable
-from discreet.ledger.entries import NO_HEAD, Entry, EntryRow, now, row_of
-from discreet.ledger.failures import exchanged_ledger_error, forked_error
-from discreet.ledger.requests import LookingRequest, OpenRequest, Pricer, Snapshot, SnapshotRequest
-from discreet.ledger.state import LedgerState, restore_state
-from discreet.ledger.store import LedgerStore
+from discreet.ledger.entries import NO_HEAD, DescriptionEntry, EntryRow, Opening, now
+from discreet.ledger.failures import (
+    closed_ledger_error,
+    exchanged_ledger_error,
+    forked_error,
+    late_error,
+)
+from discreet.ledger.requests import Batch, Step, check_terms
+from discreet.ledger.state import LedgerState
+from discreet.ledger.table import EntryTable
 from discreet.ledger.values import Account, OpeningTerms, Receipt
 from discreet.noise import SYSTEM
 
 _PAGE: Final = 500
 _MOST: Final = 512
-_KEPT_EVERY: Final = 1000
 _MOMENT: Final = 0.5
+_FRACTION: Final = 0.25
 
 Result = TypeVar("Result")
-Result_co = TypeVar("Result_co", covariant=True)
-
-
-@final
-@dataclass(slots=True)
-class KeyHistory:
-    """The history of a key: its charge, its attempts, its release."""
-
-    charge: EntryRow | None = None
-    attempts: int = 0
-    release: EntryRow | None = None
-
-    def follow(self, row: EntryRow) -> None:
-        """Take one more row of the key."""
-        match row.kind:
-            case "charge":
-                self.charge = row
-            case "start":
-                self.attempts += 1
-            case "release":
-                self.release = row
-
-
-@final
-class Batch:
-    """The state of a ledger, the history of some keys, and the rows to be written."""
-
-    __slots__ = ("_at", "_keys", "failed_midway", "rows", "state")
-
-    def __init__(self, state: LedgerState, known: Iterable[EntryRow]) -> None:
-        """Take the state, and all rows of the keys that requests will ask for."""
-        self.state = state
-        self.rows: list[EntryRow] = []
-        self.failed_midway = False
-        self._at = now()
-        self._keys: dict[str, KeyHistory] = {}
-        for row in known:
-            self._follow(row)
-
-    def history(self, key: str) -> KeyHistory:
-        """Return the history of a key."""
-        return self._keys.get(key) or KeyHistory()
-
-    def append(self, entry: Entry, answer: bytes | None = None) -> EntryRow:
-        """Record an entry that was checked; if that fails, the whole batch is lost."""
-        state = self.state
-        row = row_of(entry, (state.seq, state.head), self._at, answer)
-        self.failed_midway = True
-        state.apply(entry, row.seq, row.head)
-        self.failed_midway = False
-        self.rows.append(row)
-        self._follow(row)
-        return row
-
-    def receipt(self, row: EntryRow) -> Receipt:
-        """Return the receipt of an entry."""
-        return Receipt(self.state.opening.ledger, row.seq, row.head)
-
-    def _follow(self, row: EntryRow) -> None:
-        if row.key is not None:
-            self._keys.setdefault(row.key, KeyHistory()).follow(row)
-
-
-class LedgerRequest(Protocol[Result_co]):
-    """Something to check and record."""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys whose rows it has to know."""
-        ...
-
-    def act(self, batch: Batch) -> Result_co:
-        """Check, and only then append; an error before the first append changes nothing."""
-        ...
 
 
 @final
 class _Ticket:
-    """A request that waits, and what came of it."""
+    """A step that waits, and what came of it."""
 
-    __slots__ = ("error", "over", "request", "result")
+    __slots__ = ("error", "over", "result", "step")
 
-    def __init__(self, request: LedgerRequest[object]) -> None:
-        self.request = request
+    def __init__(self, step: Step[Any]) -> None:
+        self.step = step
         self.over = False
         self.result: object = None
         self.error: BaseException | None = None
@@ -143,38 +73,43 @@ class _Ticket:
 class LedgerConnection:
     """The store and the state through which the threads of one process use a ledger."""
 
-    def __init__(self, store: LedgerStore, terms: OpeningTerms, *, timeout: float) -> None:
+    def __init__(self, store: EntryTable, terms: OpeningTerms, *, timeout: float) -> None:
         """Open the ledger of a store on these terms, and make it first if there is none."""
         self._store = store
         self._timeout = timeout
         self._process = os.getpid()
         self._turn = threading.Lock()  # of whoever uses the store
-        self._guard = threading.RLock()  # of whoever changes the next two
-        self._line = threading.Condition(self._guard)
+        self._line = threading.Condition()  # of whoever changes the next two
         self._waiting: deque[_Ticket] = deque()
         self._leader: _Ticket | None = None
         self._state: LedgerState | None = None
         self._seen: tuple[int, str] = (0, NO_HEAD)
         self._open = self.closed = False
-        self._kept = 0
-        if terms.can_create:
-            store.create((terms.first_row(f"{SYSTEM.bits(128):032x}"),))
+        self._served, self._spent = 1, 0.0  # how many the last commit was for, and its time
+        if terms.unit is not None and terms.budget is not None and terms.ledger is None:
+            opening = Opening(
+                ledger=f"{SYSTEM.bits(128):032x}",
+                unit=terms.unit,
+                constant=tuple(terms.constant or ()),
+                contribution=terms.contribution,
+                account=terms.account or "data",
+                budget=terms.budget,
+            )
+            store.create((EntryRow.of(opening.entry(), (0, NO_HEAD), now()),))
         try:
-            snapshot = self.call(OpenRequest(terms))
+            self.opening = self.look(lambda state: state.opening)
+            self.look(lambda state: check_terms(terms, state))
+            self.accounts, self.prices = self.look(lambda state: (state.accounts, state.prices))
         except BaseException:
             self.close()
             raise
-        self.opening, self.accounts = snapshot.opening, snapshot.accounts
-        self.pricer = pricer_of(snapshot)
 
-    # --- requests -----------------------------------------------------------------------------
+    # --- steps --------------------------------------------------------------------------------
 
-    def call(self, request: LedgerRequest[Result]) -> Result:
-        """Have a request served, and return its result once that is durable."""
-        if isinstance(request, LookingRequest):
-            return cast("Result", self._looked(request))
+    def call(self, step: Step[Result]) -> Result:
+        """Have a step taken, and return its result once that is durable."""
         self.check_process()
-        ticket = _Ticket(request)
+        ticket = _Ticket(step)
         try:
             self._wait(ticket)
             if not ticket.over:
@@ -182,26 +117,39 @@ class LedgerConnection:
         finally:
             ticket.over = True  # whoever leads passes it over from now on
             if self._leader is ticket:
-                with self._guard:
+                with self._line:
                     self._line.notify_all()
         if ticket.error is not None:
             raise ticket.error.with_traceback(None)
         return cast("Result", ticket.result)
 
     def _wait(self, ticket: _Ticket) -> None:
-        """Return when a request is over, or when it is to lead.
+        """Return when a step is over, or when it is to lead.
 
         A leader that an interrupt has stopped amid handing over is missed after a moment.
         """
         until = time.monotonic() + self._timeout
-        with self._guard:
+        with self._line:
             self._waiting.append(ticket)
+            if self._leader is not None and len(self._waiting) == self._served:
+                self._line.notify_all()  # perhaps the leader waits for this one
             while not ticket.over and self._leader is not None and not self._leader.over:
                 if time.monotonic() > until:
                     raise late_error()
                 self._line.wait(_MOMENT)
             if not ticket.over:
                 self._leader = ticket
+
+    def known(self, path: str) -> Mapping[str, Account]:
+        """Return the accounts, asking the ledger again if one is missing."""
+        if path not in self.accounts:
+            self.accounts = self.look(lambda state: state.accounts)
+        return self.accounts
+
+    def learn(self, description: DescriptionEntry) -> None:
+        """Learn from the description of a table which columns all rows of a unit share."""
+        if description.what == "schema":
+            self.prices = self.prices.sharing(shared_columns(description.content()))
 
     def check_process(self) -> None:
         """Refuse a process that was forked from the one that has opened the ledger."""
@@ -230,7 +178,11 @@ class LedgerConnection:
     def _batched(self, own: _Ticket) -> list[_Ticket]:
         """Return those that wait, the first to come first, and a ticket among them."""
         tickets: list[_Ticket] = []
-        with self._guard:
+        with self._line:
+            if len(self._waiting) < self._served:
+                self._line.wait_for(
+                    lambda: len(self._waiting) >= self._served, self._spent * _FRACTION
+                )
             while self._waiting and len(tickets) < _MOST:
                 ticket = self._waiting.popleft()
                 if not ticket.over:
@@ -238,20 +190,22 @@ class LedgerConnection:
         return tickets if own in tickets else [*tickets, own]
 
     def _serve(self, tickets: list[_Ticket]) -> None:
+        begun = time.monotonic()
         try:
             self._record(tickets)
         except BaseException as error:
             self._let_go()
             for ticket in tickets:
-                ticket.result, ticket.error = None, explain_failure(error)
+                ticket.result, ticket.error = None, _explained(error)
             if not isinstance(error, Exception):  # an interrupt of the caller whose turn it is
                 raise
         finally:
             for ticket in tickets:
                 ticket.over = True
+            self._served, self._spent = len(tickets), time.monotonic() - begun
 
     def _record(self, tickets: list[_Ticket]) -> None:
-        """Serve requests, and return when everything is durable."""
+        """Take steps, and return when everything is durable."""
         store = self._opened()
         known = self._state
         state = known or self._rebuilt()
@@ -259,24 +213,22 @@ class LedgerConnection:
             self._state = None  # until it is known that memory and disk agree
             if known is None:
                 self._check_seen()  # otherwise the state that is known has to be continued
-            deque(catch_up(state, store), maxlen=0)
-            keys = {key for ticket in tickets for key in ticket.request.keys}
+            state.catch_up(store)
+            keys = {ticket.step.key for ticket in tickets if ticket.step.key is not None}
             batch = Batch(state, store.rows_of(keys) if keys else ())
             for ticket in tickets:
                 try:
-                    ticket.result = ticket.request.act(batch)
+                    ticket.result = ticket.step.act(batch)
                 except Exception as error:
                     if batch.failed_midway:
                         raise
                     ticket.error = error
             if batch.rows:
                 store.append(batch.rows)
-                if state.seq >= self._kept + _KEPT_EVERY:
-                    self._checkpoint(state)
         self._state = state
         self._seen = (state.seq, state.head)
 
-    def _opened(self) -> LedgerStore:
+    def _opened(self) -> EntryTable:
         if not self._open:
             self._store.open()
             self._open = True
@@ -284,9 +236,8 @@ class LedgerConnection:
 
     def _rebuilt(self) -> LedgerState:
         """Build the state from what is stored, before others are locked out."""
-        state = restore_state(self._store)
-        self._kept = state.seq
-        deque(catch_up(state, self._store), maxlen=0)
+        state = LedgerState()
+        state.catch_up(self._store)
         return state
 
     def _check_seen(self) -> None:
@@ -297,10 +248,6 @@ class LedgerConnection:
             if row is None or (row.seq, row.head) != (seq, head):
                 raise exchanged_ledger_error(seq)
 
-    def _checkpoint(self, state: LedgerState) -> None:
-        self._store.keep_checkpoint(state.seq, state.written())
-        self._kept = state.seq
-
     def _let_go(self) -> None:
         """Discard the state and close the store; both are built anew when they are needed."""
         self._state = None
@@ -309,19 +256,18 @@ class LedgerConnection:
 
     # --- looking ------------------------------------------------------------------------------
 
-    def _looked(self, request: LookingRequest[Result]) -> Result:
-        """Answer a request that changes nothing from what is stored, without locking others out."""
-        return self._in_turn(lambda: request.act(Batch(self._caught_up(), ())))
+    def look(self, view: Callable[[LedgerState], Result]) -> Result:
+        """Return a view of the state after all entries that are stored, locking nobody out."""
+        return self._in_turn(lambda: view(self._caught_up()))
 
     def _caught_up(self) -> LedgerState:
-        """Return the state after all entries that are stored."""
         try:
             store, known = self._opened(), self._state
             state = known or self._rebuilt()
             if known is None:
                 self._check_seen()
             self._state = None
-            deque(catch_up(state, store), maxlen=0)
+            state.catch_up(store)
         except BaseException:
             self._let_go()
             raise
@@ -333,17 +279,11 @@ class LedgerConnection:
         """Return the last entry that is known to be durable, without looking."""
         return Receipt(self.opening.ledger, *self._seen)
 
-    def known(self, path: str) -> Mapping[str, Account]:
-        """Return the accounts, asking the ledger again if one is missing."""
-        if path not in self.accounts:
-            self.accounts = self.call(SnapshotRequest()).accounts
-        return self.accounts
-
-    def read(self, verb: Callable[[LedgerStore], Result]) -> Result:
+    def read(self, verb: Callable[[EntryTable], Result]) -> Result:
         """Read what is stored, all of which is durable."""
         return self._in_turn(lambda: self._checked(verb))
 
-    def _checked(self, verb: Callable[[LedgerStore], Result]) -> Result:
+    def _checked(self, verb: Callable[[EntryTable], Result]) -> Result:
         try:
             result = verb(self._opened())
             self._check_seen()
@@ -355,65 +295,31 @@ class LedgerConnection:
     def rows(self, after: int, *, answers: bool) -> Iterator[EntryRow]:
         """Read rows, a page at a time; others may write in between."""
         while True:
-            page = self.read(functools.partial(_page, after=after, answers=answers))
+            last = after
+            page = self.read(
+                lambda store: list(islice(store.rows(last, answers=answers), _PAGE))  # noqa: B023
+            )
             yield from page
             if len(page) < _PAGE:
                 return
             after = page[-1].seq
 
+    # --- closing ------------------------------------------------------------------------------
+
     def close(self) -> None:
-        """Keep a checkpoint, and close the store; closing twice does nothing."""
+        """Close the store once nobody uses it; closing twice does nothing."""
         if self.closed or os.getpid() != self._process:
             return
         in_time = self._turn.acquire(timeout=self._timeout)
         try:
             self.closed = True
-            if in_time:
-                self._keep()
         finally:
             if in_time:
                 self._let_go()
                 self._turn.release()
 
-    def _keep(self) -> None:
-        """Keep a checkpoint at the end; it is a convenience, and may fail."""
-        state = self._state
-        if state is not None and state.seq > self._kept:
-            with suppress(DiscreetError), self._store.exclusive():
-                deque(catch_up(state, self._store), maxlen=0)
-                self._checkpoint(state)
 
-
-def catch_up(state: LedgerState, store: LedgerStore) -> Iterator[int]:
-    """Apply all entries that a state does not know yet, and yield their numbers."""
-    rows = store.rows(after=max(state.seq - 1, 0))
-    if state.seq:
-        last = next(rows, None)
-        if last is None or (last.seq, last.head) != (state.seq, state.head):
-            raise exchanged_ledger_error(state.seq)
-    for row in rows:
-        state.apply_row(row)
-        yield row.seq
-
-
-def pricer_of(snapshot: Snapshot) -> Pricer:
-    """Return the prices of requests to a ledger."""
-    opening = snapshot.opening
-    pricer = Pricer(
-        RequestPricer(
-            unit=opening.unit, constant=opening.constant, contribution=opening.contribution
-        )
-    )
-    for description in snapshot.descriptions:
-        pricer.add_shared_columns(description)
-    return pricer
-
-
-def _page(store: LedgerStore, *, after: int, answers: bool) -> list[EntryRow]:
-    return list(islice(store.rows(after, answers=answers), _PAGE))
-
-
-def explain_failure(error: BaseException) -> DiscreetError:
+def _explained(error: BaseException) -> DiscreetError:
     """Return the error that one more caller gets for what ended a batch."""
     if isinstance(error, DiscreetError):
         given: Any = type(error)
@@ -425,22 +331,3 @@ def explain_failure(error: BaseException) -> DiscreetError:
     )
     failure.__cause__ = error
     return failure
-
-
-def late_error() -> LedgerUnavailable:
-    """Return the error for a caller whose time is up."""
-    return LedgerUnavailable(
-        what="the ledger did not answer in time.",
-        why="another process holds the ledger, or the disk is slow; nothing is answered before "
-        "its charge is on disk.",
-        do="ask again with the same key: what was recorded is not paid twice.",
-    )
-
-
-def closed_ledger_error() -> LedgerUnavailable:
-    """Return the error for a ledger that was closed."""
-    return LedgerUnavailable(
-        what="the ledger is closed.",
-        why="what is asked of it can no longer be recorded.",
-        do="open it again.",
-    )

@@ -1,11 +1,10 @@
-"""Failures of the files of a ledger, reported without anything that is stored in it.
+"""Failures of ledgers, reported without anything that is stored in them.
 
 Trust: kernel.  Messages of a driver can quote stored values, so none is passed on.
 """
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -19,66 +18,20 @@ def _error(kind: type[Failure], what: str, *, why: str, do: str) -> Callable[[],
     return lambda: kind(what=what, why=why, do=do)
 
 
-_BUSY: Final = "another program kept it busy for too long"
-_WRITING: Final = "it cannot be written: the file or its folder is read-only"
-_FULL: Final = "the disk, or what this process may use of it, is full"
-_DISK: Final = "the disk reported an error"
-_OPENING: Final = "the file, or one of the files beside it, cannot be opened"
-_REASONS: Final = {  # by SQLite's primary result codes
-    3: _OPENING,
-    5: _BUSY,
-    6: _BUSY,
-    7: "there is not enough memory",
-    8: _WRITING,
-    10: _DISK,
-    13: _FULL,
-    14: _OPENING,
-    15: _BUSY,
-    23: _OPENING,
-}
-_NOT_A_DATABASE: Final = 26
-_SHORT_READ: Final = 522
-_SYSTEM: Final = {
-    errno.EACCES: _OPENING,
-    errno.EPERM: _OPENING,
-    errno.EROFS: _WRITING,
-    errno.ENOSPC: _FULL,
-    errno.EDQUOT: _FULL,
-    errno.EFBIG: _FULL,
-    errno.EIO: _DISK,
-    errno.ENOENT: "its folder does not exist",
-    errno.ENOTDIR: "its folder is not a folder",
-}
+RETRY: Final = "ask again with the same key: what was recorded is found, and never paid twice."
 
 
-def sqlite_failure(code: int | None) -> LedgerError:
-    """Return the error for a result code of SQLite."""
-    if code is None or code == _SHORT_READ:
-        return torn_file_error()
-    primary = code & 0xFF
-    if primary == _NOT_A_DATABASE:
-        return not_a_ledger_error()
-    return _unavailable(_REASONS[primary]) if primary in _REASONS else torn_file_error()
-
-
-def file_failure(failure: OSError) -> LedgerError:
-    """Return the error for what the operating system said of a file."""
-    return _unavailable(_SYSTEM.get(failure.errno or 0, _OPENING))
-
-
-def _unavailable(reason: str) -> LedgerUnavailable:
-    return LedgerUnavailable(
-        what=f"the ledger cannot be used now: {reason}.",
-        why="nothing is answered before its charge is on disk.",
-        do="put it right and ask again with the same key: what was recorded is not paid twice.",
-    )
+def unavailable_error(what: str, do: str = RETRY) -> LedgerUnavailable:
+    """Return the error for a ledger that cannot be used now."""
+    why = "nothing is charged or answered before it is on record."
+    return LedgerUnavailable(what=what, why=why, do=do)
 
 
 torn_file_error: Final = _error(
     DamagedLedger,
     "the file of the ledger is torn, or was changed by other means.",
     why="what was spent can only be told from a file that is whole.",
-    do="keep the file as it is, and restore from an export or a copy of it.",
+    do="keep the file as it is, and restore from a backup or a copy of it.",
 )
 replaced_file_error: Final = _error(
     DamagedLedger,
@@ -86,35 +39,11 @@ replaced_file_error: Final = _error(
     why="charges to a file that nobody will open again would be spent for nothing and lost.",
     do="put the file back, or open the ledger anew after it has been verified.",
 )
-hard_link_error: Final = _error(
-    DamagedLedger,
-    "the file of the ledger has more than one name: there are hard links to it.",
-    why="whoever opens it by another name would spend the same budget a second time.",
-    do="remove the other names, and keep copies with `discreet ledger backup`.",
-)
 mounted_file_error: Final = _error(
     DamagedLedger,
     "the file of the ledger is mounted by itself, apart from its folder.",
     why="what a crash leaves beside it would be missed by those who see it in another folder.",
     do="mount the folder of the ledger, and open it there.",
-)
-
-
-def exchanged_ledger_error(seq: int) -> DamagedLedger:
-    """Return the error for a ledger that lacks an entry which was there before."""
-    return DamagedLedger(
-        what=f"entry {seq} is not the one that was there before.",
-        why="an older copy or another ledger has taken the place of the ledger, and what was "
-        "charged would be forgotten.",
-        do="bring back the ledger that was there, or restore it together with a second person.",
-    )
-
-
-missing_entries_error: Final = _error(
-    DamagedLedger,
-    "entries of the ledger that were recorded are missing from its file.",
-    why="an older state has taken its place, and what was charged since would be forgotten.",
-    do="bring back the file as it was, or restore from a backup.",
 )
 copied_file_error: Final = _error(
     DamagedLedger,
@@ -134,17 +63,6 @@ not_a_ledger_error: Final = _error(
     why="charges are recorded only where nothing else is kept, or overwritten.",
     do="give the path of a ledger, or one at which there is nothing yet.",
 )
-
-
-def newer_version_error(version: int, known: int) -> NewerFormat:
-    """Return the error for a file of another version."""
-    return NewerFormat(
-        what=f"the ledger has version {version}, and this package knows version {known}.",
-        why="what another version records must be understood before anything is charged.",
-        do="use the version of discreet that wrote it, or a later one.",
-    )
-
-
 absent_ledger_error: Final = _error(
     NotALedger,
     "there is no ledger at this address.",
@@ -157,3 +75,35 @@ forked_error: Final = _error(
     why="its connection and its locks belong to the parent; nothing was charged.",
     do="open the ledger in this process, after the fork.",
 )
+late_error: Final = _error(
+    LedgerUnavailable,
+    "the ledger did not answer in time.",
+    why="another process holds the ledger, or the disk is slow; nothing is answered before "
+    "its charge is on disk.",
+    do=RETRY,
+)
+closed_ledger_error: Final = _error(
+    LedgerUnavailable,
+    "the ledger is closed.",
+    why="what is asked of it can no longer be recorded.",
+    do="open it again.",
+)
+
+
+def exchanged_ledger_error(seq: int) -> DamagedLedger:
+    """Return the error for a ledger that lacks an entry which was there before."""
+    return DamagedLedger(
+        what=f"entry {seq} is not the one that was there before.",
+        why="an older copy or another ledger has taken the place of the ledger, and what was "
+        "charged would be forgotten.",
+        do="bring back the ledger that was there, or restore it together with a second person.",
+    )
+
+
+def newer_version_error(version: int, known: int) -> NewerFormat:
+    """Return the error for a file of another version."""
+    return NewerFormat(
+        what=f"the ledger has version {version}, and this package knows version {known}.",
+        why="what another version records must be understood before anything is charged.",
+        do="use the version of discreet that wrote it, or a later one.",
+    )

@@ -24,6 +24,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, Self, final
@@ -31,22 +32,11 @@ from typing import TYPE_CHECKING, Final, Self, final
 from discreet.accounting.box import Box, Contribution, checked_box
 from discreet.accounting.budget import Budget
 from discreet.accounting.requests import Priceable
-from discreet.errors import OtherLedger, OutOfRange, WrongKind
+from discreet.errors import LedgerError, OutOfRange, WrongKind
+from discreet.ledger import requests
 from discreet.ledger.connection import LedgerConnection
-from discreet.ledger.entries import AccountEntry, DescriptionEntry, RaiseEntry, ReopenEntry
+from discreet.ledger.entries import DescriptionEntry
 from discreet.ledger.ledger_view import LedgerView
-from discreet.ledger.requests import (
-    AccountRequest,
-    BeginRequest,
-    ChargeRequest,
-    DescribeRequest,
-    FailRequest,
-    RaiseRequest,
-    ReleaseRequest,
-    ReopenRequest,
-    StartRequest,
-    checked_account,
-)
 from discreet.ledger.store import LedgerAddress, resolve_address, store_for
 from discreet.ledger.values import (
     Account,
@@ -55,20 +45,23 @@ from discreet.ledger.values import (
     Receipt,
     Started,
     StoredAnswer,
-    check_two_people,
     checked_budget,
     checked_key,
     checked_path,
     checked_person,
     checked_reason,
     checked_timeout,
+    two_people,
 )
+from discreet.ledger.witness import Anchor
+from discreet.loss.parameters import checked_delta
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # the auditor is loaded when it is called
     from discreet.ledger.verify import Report
 
 _TIMEOUT: Final = 60.0
+_EVERYTHING: Final = Box.everything()
 
 
 @final
@@ -125,7 +118,7 @@ class Ledger(LedgerView):
             id: the name of the ledger, if it must exist already.
             timeout: how many seconds a call may wait for others.
         """
-        terms = OpeningTerms.checked(
+        terms = OpeningTerms(
             unit=unit,
             budget=budget,
             account=account,
@@ -135,11 +128,15 @@ class Ledger(LedgerView):
         )
         wait = checked_timeout(timeout)
         place = resolve_address(address)
-        ledger = object.__new__(cls)
-        ledger._place = place
         link = LedgerConnection(store_for(place, timeout=wait), terms, timeout=wait)
+        return cls.over(link, place)
+
+    @classmethod
+    def over(cls, link: LedgerConnection, place: str) -> Self:
+        """Return the ledger of a connection, which is closed with it (for this room)."""
+        ledger = object.__new__(cls)
+        ledger._link, ledger._place = link, place
         weakref.finalize(ledger, link.close)
-        ledger._link = link
         return ledger
 
     def close(self) -> None:
@@ -176,8 +173,9 @@ class Ledger(LedgerView):
             delta: what to spend on events outside which the loss is smaller, or has a price.
             account: the account that pays, with all above it; the first one by default.
         """
-        request = self._priced(what, (key, question), scope, delta, account)
-        return self._ask(request)
+        name, digest = _names(key, question)
+        request = self._priced(what, scope, delta, account)
+        return self._link.call(requests.charge(request, name, digest))
 
     def begin(  # noqa: PLR0913  a request and where it is charged
         self,
@@ -194,37 +192,32 @@ class Ledger(LedgerView):
         When it returns, both are durable, and data may be read; if there is an answer already, that
         is returned.  Whoever has to know the charge before the start calls both apart.
         """
-        request = self._priced(what, (key, question), scope, delta, account)
-        return self._ask(BeginRequest(request))
+        name, digest = _names(key, question)
+        request = self._priced(what, scope, delta, account)
+        return self._link.call(requests.begin(request, name, digest))
 
     def _priced(
-        self,
-        what: Priceable,
-        names: tuple[str | None, str],
-        scope: Box | None,
-        delta: object,
-        account: str | None,
-    ) -> ChargeRequest:
-        """Check and price a request, under a key and a question; nothing is recorded yet."""
-        key, question = names
-        digest = "" if question == "" else checked_key(question, name="question")
-        name = checked_key(digest if key is None else key)
+        self, what: Priceable, scope: Box | None, delta: object, account: str | None
+    ) -> requests.PricedRequest:
+        """Check and price a request; nothing is recorded yet."""
         if scope is not None and checked_box(scope, name="scope").empty:
             raise OutOfRange(
-                what="the scope of the request is empty: no record can lie in it.",
+                what="the scope of the request is empty: it contains no record.",
                 why="its answer would be noise alone, and nobody would pay for it.",
                 do="correct the conditions of the scope; two of them exclude each other.",
             )
-        connection = self._link
-        path = connection.opening.account if account is None else checked_path(account)
-        accounts = connection.known(path)
-        checked_account(accounts, path)
-        priced = connection.pricer.price(what, accounts, path, scope=scope, delta=delta)
-        return ChargeRequest(priced.charge(name, digest), priced)
+        link, path = self._link, self._path(account)
+        return requests.priced(
+            link.prices,
+            link.prices.node(what),
+            requests.account_and_above(link.known(path), path),
+            _EVERYTHING if scope is None else scope,
+            None if delta is None else checked_delta(delta),
+        )
 
     def start(self, key: str) -> Started | StoredAnswer:
         """Record that data is about to be read for a charge; return the answer if there is one."""
-        return self._ask(StartRequest(checked_key(key)))
+        return self._link.call(requests.start(checked_key(key)))
 
     def release(self, key: str, answer: bytes) -> StoredAnswer:
         """Store an answer and return what is stored: the first answer under a key stays."""
@@ -234,7 +227,7 @@ class Ledger(LedgerView):
                 why="what is stored is handed out again as it is, bit by bit.",
                 do="give the answer as bytes, such as those of its JSON text.",
             )
-        return self._ask(ReleaseRequest(checked_key(key), answer))
+        return self._link.call(requests.release(checked_key(key), answer))
 
     # --- closed questions ---------------------------------------------------------------------
 
@@ -243,7 +236,7 @@ class Ledger(LedgerView):
 
         Call it before anybody learns of the failure.  An answer that is already stored stays.
         """
-        self._ask(FailRequest(checked_key(key)))
+        self._link.call(requests.fail(checked_key(key)))
 
     def reopen(self, key: str, *, reason: str, by: str) -> None:
         """Allow further attempts at a closed question, on record as the owner's decision.
@@ -253,10 +246,8 @@ class Ledger(LedgerView):
             reason: why it may be attempted again.
             by: who decides it.
         """
-        entry = ReopenEntry(
-            key=checked_key(key), reason=checked_reason(reason), by=checked_person(by)
-        )
-        self._ask(ReopenRequest(entry))
+        why, who = checked_reason(reason), checked_person(by)
+        self._link.call(requests.reopen(checked_key(key), reason=why, by=who))
 
     # --- descriptions -------------------------------------------------------------------------
 
@@ -271,9 +262,8 @@ class Ledger(LedgerView):
             content: an object that JSON can write.
         """
         entry = DescriptionEntry.of(checked_key(what, name="word"), content)
-        connection = self._link
-        connection.call(DescribeRequest(entry))
-        connection.pricer.add_shared_columns(entry)
+        self._link.call(requests.describe(entry))
+        self._link.learn(entry)
         return entry.digest
 
     # --- accounts -----------------------------------------------------------------------------
@@ -286,12 +276,10 @@ class Ledger(LedgerView):
             budget: its limits; without any, only those above apply.
             by: who opens it.
         """
-        entry = AccountEntry(
-            account=checked_path(path),
-            budget=None if budget is None else checked_budget(budget),
-            by=checked_person(by),
+        limits = None if budget is None else checked_budget(budget)
+        return self._link.call(
+            requests.open_account(checked_path(path), limits, checked_person(by))
         )
-        return self._ask(AccountRequest(entry)).accounts[entry.account]
 
     def raise_limit(
         self, account: str, *, budget: Budget, reason: str, by: str, approved_by: str
@@ -308,15 +296,10 @@ class Ledger(LedgerView):
             by: who wants it.
             approved_by: who agrees, somebody else.
         """
-        entry = RaiseEntry(
-            account=checked_path(account),
-            budget=checked_budget(budget),
-            reason=checked_reason(reason),
-            by=checked_person(by),
-            approved_by=checked_person(approved_by),
+        said = two_people(reason, by, approved_by)
+        return self._link.call(
+            requests.raise_limit(checked_path(account), checked_budget(budget), said)
         )
-        check_two_people(entry.by, entry.approved_by)
-        return self._ask(RaiseRequest(entry)).accounts[entry.account]
 
     # --- copies -------------------------------------------------------------------------------
 
@@ -325,26 +308,18 @@ class Ledger(LedgerView):
         report: Report = _backups().verify(self._link.rows(0, answers=True), receipts=receipts)
         return report
 
-    def export(self, path: str | os.PathLike[str]) -> Receipt:
-        """Write everything, answers included, to a file that ``restore`` reads."""
-        if self.owns(path):
-            raise OtherLedger(
-                what="the path is that of one of the files of this ledger.",
-                why="what the ledger writes there later would damage the copy.",
-                do="give another name, better in another place.",
-            )
-        receipt: Receipt = _backups().export(self._link.rows(0, answers=True), self.id, Path(path))
-        return receipt
-
     def backup(self, path: str | os.PathLike[str]) -> Receipt:
-        """Export to a file while the ledger is in use, and verify what was written.
+        """Write everything, answers included, to a file, and verify what was written.
 
-        Return the receipt of its last entry.  A backup is not a ledger: it takes no charges, and
-        two people turn it into one with ``restore``.
+        The ledger may be in use meanwhile.  Return the receipt of the last entry of the backup.  A
+        backup is not a ledger: it takes no charges, and two people turn it into one with
+        ``restore``.
         """
-        receipt = self.export(path)
-        _backups().check_backup(Path(path), receipt)
-        self._note_backup(receipt)
+        rows = self._link.rows(0, answers=True)
+        receipt: Receipt = _backups().write_backup(rows, self.id, Path(path), taken=self.owns(path))
+        if self.notes_backups:
+            with suppress(LedgerError):  # the backup is none the worse
+                self._backups().append(Anchor.of(receipt))
         return receipt
 
     @classmethod
@@ -377,20 +352,21 @@ class Ledger(LedgerView):
                 that nothing was charged after it; the source must end there.
             timeout: how many seconds a call may wait for others.
         """
-        said = {
-            "reason": checked_reason(reason),
-            "by": checked_person(by),
-            "approved_by": checked_person(approved_by),
-        }
-        check_two_people(by, approved_by)
+        said = two_people(reason, by, approved_by)
         place = resolve_address(address)
         store = store_for(place, timeout=checked_timeout(timeout))
-        _backups().restore(store, Path(source), receipts=receipts, last=last, **said)
+        _backups().restore(store, Path(source), said, receipts=receipts, last=last)
         return cls.open(place, timeout=timeout)
 
 
+def _names(key: str | None, question: str) -> tuple[str, str]:
+    """Return the key of a request, by default its question, and the question."""
+    digest = "" if question == "" else checked_key(question, name="question")
+    return checked_key(digest if key is None else key), digest
+
+
 def _backups() -> ModuleType:
-    """Return what exports, restores and verifies: it brings the auditor, which is rarely called."""
+    """Return what backs up, restores and verifies: it loads the auditor, which is rarely called."""
     from discreet.ledger import backup  # noqa: PLC0415  rare
 
     return backup

@@ -6,23 +6,20 @@ Trust: kernel.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.box import Box, checked_box
+from discreet.accounting.filter import Left
+from discreet.accounting.requests import Priceable
 from discreet.doors import Labeled
 from discreet.errors import LedgerError, Tampered
+from discreet.ledger.connection import LedgerConnection
 from discreet.ledger.entries import NO_HEAD, EntryRow, damaged_entry_error
-from discreet.ledger.requests import (
-    LeftRequest,
-    OpenRequest,
-    SnapshotRequest,
-    StatementRequest,
-    checked_account,
-    checked_answer,
-)
+from discreet.ledger.requests import check_terms, checked_account, stored_answer
 from discreet.ledger.sqlite import is_own_file
 from discreet.ledger.state import LedgerState
 from discreet.ledger.store import is_server
@@ -35,16 +32,12 @@ from discreet.ledger.values import (
     checked_path,
     path_and_ancestors,
 )
-from discreet.ledger.witness import Anchor, AnchorFile
+from discreet.ledger.witness import Anchor, WitnessFile
 
 if TYPE_CHECKING:  # handed in, or returned by others
     from discreet.accounting.budget import Budget
-    from discreet.accounting.filter import Left
-    from discreet.ledger.connection import LedgerConnection, LedgerRequest
     from discreet.loss import PrivacyLoss
     from discreet.units import PrivacyUnit
-
-Result = TypeVar("Result")
 
 
 class LedgerView(Labeled):
@@ -61,54 +54,39 @@ class LedgerView(Labeled):
         """Return the first answer to a question, if there is one; this costs nothing."""
         digest = checked_key(question, name="question")
         row = self._link.read(lambda store: store.first_answer(digest))
-        if row is None:
-            return None
-        return StoredAnswer(
-            key=row.key or "",
-            question=digest,
-            answer=checked_answer(row),
-            receipt=Receipt(self.id, row.seq, row.head),
-            replayed=True,
-        )
+        return None if row is None else stored_answer(row, self.id, digest)
 
     def answers_of(self, keys: Collection[str]) -> tuple[StoredAnswer, ...]:
         """Return the answers that are stored under some keys, in the order of their entries."""
-        rows = self._link.read(lambda store: store.rows_of(keys)) if keys else ()
+        rows = self._rows_of(keys)
+        asked = {row.key: row.question for row in rows if row.kind == "charge"}
         return tuple(
-            StoredAnswer(
-                key=row.key or "",
-                question=row.question or "",
-                answer=checked_answer(row),
-                receipt=Receipt(self.id, row.seq, row.head),
-                replayed=True,
-            )
-            for row in rows
-            if row.kind == "release"
+            stored_answer(row, self.id, asked.get(row.key)) for row in rows if row.kind == "release"
         )
 
     def attempts(self, key: str) -> int:
         """Return how often data was about to be read for a charge since it was last reopened."""
-        link = self._link
-        rows = link.read(lambda store: store.rows_of([key]))
-        starts = [row.seq for row in rows if row.kind == "start"]
-        for row in link.rows(starts[0], answers=False) if starts else ():
+        starts = [row.seq for row in self._rows_of([key]) if row.kind == "start"]
+        for row in self._link.rows(starts[0], answers=False) if starts else ():
             if row.kind == "reopen" and row.key == key:
                 starts = [seq for seq in starts if seq > row.seq]
         return len(starts)
 
     def questions_of(self, keys: Collection[str]) -> frozenset[str]:
         """Return the questions that some keys were charged for."""
-        rows = self._link.read(lambda store: store.rows_of(keys)) if keys else ()
-        return frozenset(row.question for row in rows if row.question is not None)
+        return frozenset(row.question for row in self._rows_of(keys) if row.question is not None)
+
+    def _rows_of(self, keys: Collection[str]) -> list[EntryRow]:
+        return self._link.read(lambda store: store.rows_of(keys)) if keys else []
 
     @property
     def closed(self) -> tuple[str, ...]:
         """The keys of questions that a failed attempt has closed, the oldest first."""
-        return self._ask(SnapshotRequest()).closed
+        return self._link.look(lambda state: tuple(state.closed))
 
     def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
         """Return all descriptions of one kind, in the order in which they were recorded."""
-        recorded = self._ask(SnapshotRequest()).descriptions
+        recorded = self._link.look(lambda state: tuple(state.descriptions))
         return tuple(entry.content() for entry in recorded if entry.what == what)
 
     # --- accounts -----------------------------------------------------------------------------
@@ -121,7 +99,14 @@ class LedgerView(Labeled):
         """
         if scope is not None:
             checked_box(scope, name="scope")
-        return self._ask(LeftRequest(self._path(account), scope))
+        path = self._path(account)
+
+        def view(state: LedgerState) -> Left:
+            checked_account(state.accounts, path)
+            limited = state.limited_accounts(path)
+            return _together([state.filter_of(each).left(scope) for each in limited])
+
+        return self._link.look(view)
 
     def left_as_of(self, receipt: Receipt, *, account: str | None = None) -> Left:
         """Return what was left in an account when the ledger stood where a receipt says.
@@ -129,14 +114,8 @@ class LedgerView(Labeled):
         All entries up to there are read again.  A receipt of another ledger, or of another past of
         this one, is refused.
         """
-        state = LedgerState()
-        for row in self._link.rows(0, answers=False):
-            state.apply_row(row)
-            if row.seq >= receipt.seq:
-                break
-        if (self.id, state.seq, state.head) != (receipt.ledger, receipt.seq, receipt.head):
-            raise _foreign_receipt()
-        path = self._path(account)
+        state, path = LedgerState(), self._path(account)
+        state.apply_rows(self._proved_rows(receipt))
         checked_account(state.accounts, path)
         return state.filter_of(state.limited_accounts(path)[-1]).left()
 
@@ -150,7 +129,7 @@ class LedgerView(Labeled):
     @property
     def accounts(self) -> Mapping[str, Account]:
         """All accounts, by their paths."""
-        return self._ask(SnapshotRequest()).accounts
+        return self._link.look(lambda state: state.accounts)
 
     # --- the record ---------------------------------------------------------------------------
 
@@ -165,13 +144,13 @@ class LedgerView(Labeled):
         return self._link.opening.ledger
 
     def owns(self, path: str | os.PathLike[str]) -> bool:
-        """Say whether a path is that of a file of this ledger, there or still to be made."""
+        """Return whether a path is that of a file of this ledger, there or still to be made."""
         return is_own_file(self._place, path)
 
     @property
     def receipt(self) -> Receipt:
         """The current end of the ledger; keep it, to show later that nothing was taken away."""
-        return self._ask(SnapshotRequest()).receipt
+        return self._link.look(lambda state: state.receipt)
 
     @property
     def last_seen(self) -> Receipt:
@@ -179,35 +158,11 @@ class LedgerView(Labeled):
         return self._link.last_seen()
 
     def holds(self, receipt: Receipt) -> bool:
-        """Say whether the entry of a receipt is in this ledger, with everything before it."""
+        """Return whether the entry of a receipt is in this ledger, with everything before it."""
         after = receipt.seq - 1
         row = self._link.read(lambda store: next(store.rows(after=after), None))
         found = None if row is None else Receipt(self.id, row.seq, row.head)
         return found == receipt
-
-    # --- backups ------------------------------------------------------------------------------
-
-    @property
-    def notes_backups(self) -> bool:
-        """Whether backups are noted: beside a ledger in a file, and not on a server."""
-        return self._beside("-backups") is not None
-
-    def last_backup(self) -> Anchor | None:
-        """Return when the last backup was made and where it ends; None if none was noted."""
-        beside = self._beside("-backups")
-        with suppress(OSError, LedgerError):
-            found = None if beside is None else AnchorFile(beside).last()
-            return found if found is not None and found.receipt.ledger == self.id else None
-        return None
-
-    def _note_backup(self, receipt: Receipt) -> None:
-        """Note that a verified backup was made, if that can be written."""
-        beside = self._beside("-backups")
-        if beside is not None:
-            with suppress(OSError, LedgerError):
-                notes = AnchorFile(beside)
-                notes.last()  # or it is some other file
-                notes.append(Anchor.of(receipt))
 
     def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
         """Return the contents of the entries after a number, without answers."""
@@ -238,7 +193,11 @@ class LedgerView(Labeled):
             proved.append(row)
             seq, head = row.seq, row.head
         if (self.id, seq, head) != (end.ledger, end.seq, end.head):
-            raise _foreign_receipt()
+            raise Tampered(
+                what="the receipt is not one of this ledger.",
+                why="it names another ledger, or an entry whose content was another.",
+                do="look for the ledger with the id of the receipt; `discreet ledger verify`.",
+            )
         return proved
 
     def check_terms(
@@ -249,34 +208,54 @@ class LedgerView(Labeled):
         id: str | None = None,  # noqa: A002  the word of the property
     ) -> None:
         """Refuse this ledger if it is recorded for anything but what is given."""
-        self._ask(OpenRequest(OpeningTerms.checked(unit=unit, budget=budget, ledger=id)))
+        terms = OpeningTerms(unit=unit, budget=budget, ledger=id)
+        self._link.look(lambda state: check_terms(terms, state))
+
+    # --- backups ------------------------------------------------------------------------------
+
+    @property
+    def notes_backups(self) -> bool:
+        """Whether backups are noted: beside a ledger in a file, and not on a server."""
+        return not is_server(self._place)
+
+    def last_backup(self) -> Anchor | None:
+        """Return when the last backup was made and where it ends; None if none was noted."""
+        with suppress(LedgerError):
+            found = self._backups().last() if self.notes_backups else None
+            return found if found is not None and found.receipt.ledger == self.id else None
+        return None
+
+    def _backups(self) -> WitnessFile:
+        return WitnessFile(Path(f"{self._place}-backups"))
 
     def __str__(self) -> str:
         """Show what is left in each account."""
-        opening = self._link.opening
-        lines = [f"ledger {opening.ledger}, entry {self.receipt.seq}"]
-        for path, left in self._ask(StatementRequest()):
-            lines.append(f"  {path}: {left or 'as above'}")
-        return "\n".join(lines)
+
+        def view(state: LedgerState) -> str:
+            lines = [f"ledger {state.opening.ledger}, entry {state.seq}"]
+            for path, account in sorted(state.accounts.items()):
+                left = "as above" if account.budget is None else state.filter_of(path).left()
+                lines.append(f"  {path}: {left}")
+            return "\n".join(lines)
+
+        return self._link.look(view)
 
     def __repr__(self) -> str:
         """Show which ledger it is."""
         return "<closed ledger>" if self._link.closed else f"<ledger {self.id}>"
 
-    def _ask(self, request: LedgerRequest[Result]) -> Result:
-        return self._link.call(request)
-
-    def _beside(self, ending: str) -> Path | None:
-        """Return the path of a file beside that of the ledger; none for one on a server."""
-        return None if is_server(self._place) else Path(f"{self._place}{ending}")
-
     def _path(self, account: str | None) -> str:
         return self._link.opening.account if account is None else checked_path(account)
 
 
-def _foreign_receipt() -> Tampered:
-    return Tampered(
-        what="the receipt is not one of this ledger.",
-        why="it names another ledger, or an entry whose content was another.",
-        do="look for the ledger with the id of the receipt; `discreet ledger verify`.",
-    )
+def _together(lefts: Sequence[Left]) -> Left:
+    """Return what is left in the last account, for requests that all of them have to accept."""
+
+    def fitting(what: Priceable, delta: object) -> Callable[[int], bool]:
+        fits = [left.fitting(what, delta) for left in lefts]
+        return lambda times: all(fit(times) for fit in fits)
+
+    def charging(what: Priceable, delta: object) -> Left:
+        return _together([left.charging(what, delta) for left in lefts])
+
+    return replace(lefts[-1], fitting=fitting, charging=charging)

@@ -3,36 +3,30 @@
 Trust: kernel (T5).  Putting a ledger back to last week gives a week of spending back.
 
 Definition.  An anchor is a time and a receipt: ``2026-11-17T15:40:00.000000Z ledger:seq:head``.  A
-file of anchors has one on each line.  A line counts if it is whole, up to its newline.  What a
-crash has cut short has no newline, or blocks of zeros; the next one to be appended first marks it
-as torn (`` torn`` and a newline), and it never counts.  Each line is synced before its call
-returns, and so is the folder of a new file.
-    What is none of these has been changed after it was written.  A last line like that is refused:
-    the anchor before it could be older than what was known.  A file without any anchor is refused
-    too, unless a crash can have left it: it is some other file, and nothing is appended to it.
+witness is a file of anchors of one ledger, one on each line, that only grows; each is synced before
+its call returns.  Keep it out of reach of anyone who could put an old ledger back: on another disk,
+another host, or in a file with the append-only attribute.
+    What a crash has left of a line, the beginning of one or zeros, does not count, and the next
+    anchor begins on a new line.  A last line that is anything else was changed, and is refused: the
+    anchor before it could be older than what was known.  A file of something else is refused too.
+The same form tells which backups were made: each appends an anchor to ``<ledger>-backups``.
 
-The same form tells which backups were made: each backup appends an anchor to ``<ledger>-backups``.
-Neither charges nor answers rest on that file; a backup is none the worse if it cannot be written.
-
-Definition.  A witness is a file of anchors of one ledger.  Keep it out of reach of anyone who could
-put an old ledger back: on another disk, another host, or in a file with the append-only attribute.
-A ledger *continues* an anchor if it holds an entry with the number and the head that it names.
-    Anchors are written of entries that are durable in the ledger, and of no others; one that does
-    not continue the last is written by ``part`` alone, which restoring calls.
+Definition.  A ledger *continues* an anchor if it holds an entry with the number and the head that
+it names.  Anchors are written of entries that are durable in a ledger that continues the last one,
+and of no others.
 Theorem (key ``anchored``).  A ledger that continues the last anchor of its witness holds every
 entry that it held when that was written.  And a ledger from which nothing was taken continues it,
 wherever a crash has stopped whoever wrote either of the two.
     Proof.  Heads are chained: an entry with this head has the same entries before it, and whatever
     the ledger held then was before it or it.  Conversely an anchor names an entry that was durable
-    before its line was begun, a line that is not whole does not count, and entries stay; so a crash
-    leaves the witness behind the ledger, and never ahead of it.
+    before its line was begun, a line that is not complete does not count, and entries stay; so a
+    crash leaves the witness behind the ledger, and never ahead of it.
 What was charged after the last anchor is not covered: whoever writes anchors says how far they may
 lag.  The witness says nothing of itself: if it is put back too, nobody knows.
 
-A ledger without any anchor is accepted where nothing was charged yet, or by somebody who says so
-(``discreet ledger anchor``).  A restored ledger parts from the chain of the old one: whatever was
-left in it counts as spent, or two people vouch for its last entry, which must then be no earlier
-than the last anchor.
+A ledger without any anchor is accepted if nothing was charged yet, or by somebody who says so
+(``discreet ledger anchor``).  A restored ledger parts from the chain of the old one, and begins a
+witness of its own.
 Assumes: nobody finds two texts with the same SHA-256.
 """
 
@@ -47,23 +41,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, final
 
-from discreet.errors import DiscreetError, LedgerUnavailable, NotALedger, OtherLedger, Tampered
+from discreet.errors import LedgerUnavailable, NotALedger, OtherLedger, Tampered
 from discreet.ledger.entries import now
-from discreet.ledger.sqlite import is_own_file, lock_within, sync
+from discreet.ledger.sqlite import lock_within, sync
 from discreet.ledger.values import Receipt
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it notes backups in the same form
     from discreet.ledger.ledger_view import LedgerView
 
-
 _TAIL: Final = 1 << 20
-"""How many bytes at the end are searched: thousands of lines."""
+"""How many bytes at the end are read: thousands of lines."""
 _LOCK_WAIT: Final = 2.0
-_TORN: Final = b" torn"
 _LINE: Final = re.compile(
     rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([0-9a-f]{32}:[1-9][0-9]{0,17}:[0-9a-f]{64})"
 )
-_BEGUN: Final = re.compile(rb"[0-9a-fTZ:. -]*\0*( torn)?")
+_BEGUN: Final = re.compile(rb"(\d{0,4}|\d{4}-[0-9T:.-]*Z?( [0-9a-f:]*)?)\0*")
 """What a crash can have left of a line."""
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 """A file that the system lets nobody but append to opens with these alone, and no call waits."""
@@ -88,192 +80,105 @@ class Anchor:
         return cls(now(), receipt)
 
     def __str__(self) -> str:
-        """Show it as it stands on its line."""
+        """Show it as it is written on its line."""
         return f"{self.at} {self.receipt}"
 
 
 @final
-class AnchorFile:
-    """A file of anchors, which need not be there yet.
-
-    >>> AnchorFile(Path("nowhere.witness")).last() is None
-    True
-    """
-
-    __slots__ = ("path",)
-
-    def __init__(self, path: Path) -> None:
-        """Take the path; nothing is opened."""
-        self.path = path
-
-    def last(self) -> Anchor | None:
-        """Return the last anchor that counts; None without any, or without a file.
-
-        Raises:
-            OSError: if the file is there and cannot be read.
-            Tampered: if its last line is neither an anchor nor torn.
-            NotALedger: if it is some other file.
-        """
-        try:
-            number = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except FileNotFoundError:
-            return None
-        with os.fdopen(number, "rb") as file:
-            size = _checked_size(number)
-            file.seek(max(0, size - _TAIL))
-            data = file.read()
-        *lines, rest = data.split(b"\n")
-        for line in reversed(lines if size <= _TAIL else lines[1:]):
-            match = _LINE.fullmatch(line)
-            if match is not None:
-                return Anchor(match[1].decode("ascii"), Receipt.read(match[2].decode("ascii")))
-            if line and b"\0" not in line and not line.endswith(_TORN):
-                raise _changed() if _LINE.search(data) else _something_else()
-        if size > _TAIL or not all(map(_BEGUN.fullmatch, (*lines, rest))):
-            raise _something_else()
-        return None
-
-    def append(self, anchor: Anchor) -> None:
-        """Add a line, durably; only within ``locked`` if others may append too.
-
-        Raises:
-            OSError: if that fails; the line may be there all the same, or in part.
-        """
-        file = self._opened()
-        try:
-            size = _checked_size(file)
-            torn = bool(size) and os.pread(file, 1, size - 1) != b"\n"
-            data = (_TORN + b"\n" if torn else b"") + f"{anchor}\n".encode("ascii")
-            if os.write(file, data) < len(data):
-                raise OSError("the disk is full")
-            os.fsync(file)
-        finally:
-            os.close(file)
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep others from appending meanwhile; the file is made if it is not there.
-
-        Raises:
-            OSError: if it cannot be opened, or somebody else keeps it locked for too long.
-        """
-        file = self._opened()
-        try:
-            if not lock_within(file, _LOCK_WAIT):
-                raise TimeoutError("another program keeps it locked")
-            yield
-        finally:
-            os.close(file)
-
-    def check_writable(self) -> None:
-        """Open the file as appending does, or look at the folder where it is still to be made.
-
-        Raises:
-            OSError: if nothing can be appended there.
-        """
-        if os.path.lexists(self.path):
-            file = os.open(self.path, _FLAGS)
-            try:
-                _checked_size(file)
-            finally:
-                os.close(file)
-        elif not os.access(self.path.parent, os.W_OK | os.X_OK):
-            raise OSError("nothing can be made in its folder")
-
-    def _opened(self) -> int:
-        """Open the file; make it, durably, if it is not there."""
-        try:
-            file = os.open(self.path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return os.open(self.path, _FLAGS)
-        try:
-            sync(str(self.path.parent))
-        except BaseException:
-            os.close(file)
-            raise
-        return file
-
-
-def _checked_size(file: int) -> int:
-    """Return the size of an open file; refuse pipes, folders and devices."""
-    status = os.fstat(file)
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError("it is not a regular file")
-    return status.st_size
-
-
-def _changed() -> Tampered:
-    return Tampered(
-        what="the last line of the anchors is damaged.",
-        why="it was whole once, and the line before it may be older than what the ledger held.",
-        do="bring the right file back; or, if the ledger is known to be whole, begin another file: "
-        "discreet ledger anchor LEDGER --witness NEW.",
-    )
-
-
-def _something_else() -> NotALedger:
-    return NotALedger(
-        what="the file named for anchors is some other file: it holds none.",
-        why="a line that is appended to it would damage it.",
-        do="name a file of anchors, or one that is not there yet.",
-    )
-
-
-@final
 class WitnessFile:
-    """The anchors of one ledger.
+    """A file of anchors, which need not exist yet.
 
     >>> WitnessFile("elsewhere/clinic.witness").last() is None
     True
     """
 
-    __slots__ = ("_file",)
+    __slots__ = ("_path",)
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Take the path of the file, which need not be there yet."""
-        self._file = AnchorFile(Path(path))
+        """Take the path of the file."""
+        self._path = Path(path)
+
+    # --- the file -----------------------------------------------------------------------------
 
     def last(self) -> Anchor | None:
-        """Return the last anchor; None if there is none yet."""
-        try:
-            return self._file.last()
-        except OSError as failure:
-            raise _unusable("read", failure) from None
+        """Return the last anchor that counts; None without any, or without a file."""
+        with _explained("read"):
+            try:
+                number = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            except FileNotFoundError:
+                return None
+            with os.fdopen(number, "rb") as file:
+                size = _checked_size(number)
+                file.seek(max(0, size - _TAIL))
+                data = file.read()
+        *lines, _ = data.split(b"\n")
+        for line in reversed(lines if size <= _TAIL else lines[1:]):
+            match = _LINE.fullmatch(line)
+            if match is not None:
+                return Anchor(match[1].decode("ascii"), Receipt.read(match[2].decode("ascii")))
+            if not _BEGUN.fullmatch(line):
+                raise _changed() if _LINE.search(data) else _something_else()
+        if not all(map(_BEGUN.fullmatch, data.split(b"\n"))):
+            raise _something_else()
+        return None
+
+    def append(self, anchor: Anchor) -> None:
+        """Add an anchor, durably; nothing is appended to some other file."""
+        with self._locked() as file:
+            self._append(file, anchor)
+
+    def _append(self, file: int, anchor: Anchor) -> None:
+        self.last()  # or it is some other file
+        size = _checked_size(file)
+        torn = bool(size) and os.pread(file, 1, size - 1) != b"\n"
+        data = (b"\n" if torn else b"") + f"{anchor}\n".encode("ascii")
+        if os.write(file, data) < len(data):
+            raise OSError("the disk is full")
+        os.fsync(file)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Keep others from appending meanwhile; the file is made, durably, if there is none."""
+        with _explained("written"):
+            try:
+                file = os.open(self._path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError:
+                file = os.open(self._path, _FLAGS)
+            else:
+                sync(str(self._path.parent))
+            try:
+                if not lock_within(file, _LOCK_WAIT):
+                    raise TimeoutError("another program keeps it locked")
+                yield file
+            finally:
+                os.close(file)
 
     def check_writable(self) -> None:
         """Refuse a witness to which nothing can be appended; nothing is."""
-        try:
-            self._file.check_writable()
-        except OSError as failure:
-            raise _unusable("written", failure) from None
+        with _explained("written"):
+            if os.path.lexists(self._path):
+                file = os.open(self._path, _FLAGS)
+                try:
+                    _checked_size(file)
+                finally:
+                    os.close(file)
+            elif not os.access(self._path.parent, os.W_OK | os.X_OK):
+                raise OSError("nothing can be made in its folder")
 
-    def check_restoring(self, address: str, ledger: str) -> None:
-        """Refuse a witness that a ledger cannot go on with which is still to be restored.
-
-        Args:
-            address: where it will be.
-            ledger: its id.
-        """
-        if is_own_file(address, self._file.path):
-            raise _own_file()
-        last = self.last()
-        if last is not None and last.receipt.ledger != ledger:
-            raise _of_another()
-        self.check_writable()
+    # --- a ledger and its witness -------------------------------------------------------------
 
     def check(self, ledger: LedgerView) -> None:
         """Refuse a ledger that does not continue the last anchor, or has charges and no anchor."""
-        if ledger.owns(self._file.path):
-            raise _own_file()
+        self._refuse_own(ledger)
         last = self.last()
         if last is not None:
-            check_continues(ledger, last)
+            _check_continues(ledger, last)
         elif ledger.receipt.seq > 1:
             raise Tampered(
                 what="the witness of the ledger has no anchor, and the ledger has entries.",
                 why="whether any were taken from its end cannot be told; perhaps the disk of the "
                 "witness is not there.",
-                do="bring the witness back; or, if the ledger is known to be whole, begin one: "
+                do="bring the witness back; or, if the ledger is known to be complete, begin one: "
                 "discreet ledger anchor LEDGER --witness FILE.",
             )
 
@@ -284,41 +189,34 @@ class WitnessFile:
             ledger: an open ledger, which must continue the last anchor.
             receipt: that of the entry.
         """
-        if ledger.owns(self._file.path):
-            raise _own_file()
-        try:
-            with self._file.locked():
-                last = self._file.last()
-                if last is not None:
-                    check_continues(ledger, last)
-                    if last.receipt.seq >= receipt.seq:
-                        return last
-                anchor = Anchor.of(receipt)
-                self._file.append(anchor)
-        except OSError as failure:
-            raise _unusable("written", failure) from None
+        self._refuse_own(ledger)
+        with self._locked() as file:
+            last = self.last()
+            if last is not None:
+                _check_continues(ledger, last)
+                if last.receipt.seq >= receipt.seq:
+                    return last
+            anchor = Anchor.of(receipt)
+            self._append(file, anchor)
         return anchor
 
-    def part(self, ledger: LedgerView) -> Anchor:
-        """Append an anchor of a ledger that two people have just restored, whatever came before."""
-        if ledger.owns(self._file.path):
-            raise _own_file()
-        anchor = Anchor.of(ledger.receipt)
-        try:
-            with self._file.locked():
-                last = self._file.last()
-                if last is not None and last.receipt.ledger != ledger.id:
-                    raise _of_another()
-                self._file.append(anchor)
-        except OSError as failure:
-            raise _unusable("written", failure) from None
-        return anchor
+    def _refuse_own(self, ledger: LedgerView) -> None:
+        if ledger.owns(self._path):
+            raise NotALedger(
+                what="the witness is one of the files of the ledger.",
+                why="it would be put back with the ledger, and an anchor could damage it.",
+                do="name a file in another place.",
+            )
 
 
-def check_continues(ledger: LedgerView, anchor: Anchor) -> None:
+def _check_continues(ledger: LedgerView, anchor: Anchor) -> None:
     """Refuse a ledger that does not hold the entry of an anchor."""
     if anchor.receipt.ledger != ledger.id:
-        raise _of_another()
+        raise OtherLedger(
+            what="the witness is that of another ledger.",
+            why="one file tells of one ledger, or a new ledger could take the place of a spent one.",
+            do="name the witness of this ledger, or a file that is not there yet.",
+        )
     if ledger.holds(anchor.receipt):
         return
     end = ledger.receipt.seq
@@ -327,32 +225,46 @@ def check_continues(ledger: LedgerView, anchor: Anchor) -> None:
         f"{anchor.receipt.seq}, of {anchor.at[:16].replace('T', ' ')}.",
         why="an older copy was put back, or two copies are in use, and what was charged since "
         "would be forgotten.",
-        do="bring the right ledger back; if it is lost, restore this one on record, to another "
-        "place: discreet ledger restore THIS NEW --witness FILE, by two people.",
+        do="bring the right ledger back; if it is lost, two people restore this one to another "
+        "place (discreet ledger restore), with a new witness.",
     )
 
 
-def _of_another() -> DiscreetError:
-    return OtherLedger(
-        what="the witness is that of another ledger.",
-        why="one file tells of one ledger, or a new ledger could take the place of a spent one.",
-        do="name the witness of this ledger, or a file that is not there yet.",
+def _checked_size(file: int) -> int:
+    """Return the size of an open file; refuse pipes, folders and devices."""
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("it is not a regular file")
+    return status.st_size
+
+
+@contextmanager
+def _explained(verb: str) -> Iterator[None]:
+    """Translate errors of the system."""
+    try:
+        yield
+    except OSError as failure:
+        reason = os.strerror(failure.errno) if failure.errno else str(failure)
+        raise LedgerUnavailable(
+            what=f"the witness of the ledger cannot be {verb}: {reason}.",
+            why="without it nobody can tell whether entries were taken from the end of the ledger.",
+            do="check that it is a regular file, that it and its folder can be written and have "
+            "room, and that no other program keeps it locked.",
+        ) from None
+
+
+def _changed() -> Tampered:
+    return Tampered(
+        what="the last line of the anchors is damaged.",
+        why="it was complete once, and the line before it may be older than what the ledger held.",
+        do="bring the right file back; or, if the ledger is known to be complete, begin another "
+        "file: discreet ledger anchor LEDGER --witness NEW.",
     )
 
 
-def _own_file() -> NotALedger:
+def _something_else() -> NotALedger:
     return NotALedger(
-        what="the witness is one of the files of the ledger.",
-        why="it would be put back with the ledger, and an anchor could damage it.",
-        do="name a file in another place.",
-    )
-
-
-def _unusable(verb: str, failure: OSError) -> LedgerUnavailable:
-    reason = os.strerror(failure.errno) if failure.errno else str(failure)
-    return LedgerUnavailable(
-        what=f"the witness of the ledger cannot be {verb}: {reason}.",
-        why="without it nobody can tell whether entries were taken from the end of the ledger.",
-        do="check that it is a regular file, that it and its folder can be written and have room, "
-        "and that no other program keeps it locked.",
+        what="the file named for anchors is some other file: it holds none.",
+        why="a line that is appended to it would damage it.",
+        do="name a file of anchors, or one that is not there yet.",
     )
