@@ -1,6 +1,7 @@
 """Processes that share a ledger through one writer: the same steps, one budget, nothing twice."""
 
 import contextlib
+import json
 import multiprocessing
 import socket
 import threading
@@ -9,6 +10,8 @@ import pytest
 
 from discreet import errors
 from discreet.accounting import Box, Budget, equals
+from discreet.accounting.codec import encode
+from discreet.accounting.requests import RequestPricer
 from discreet.ledger import Ledger
 from discreet.ledger.shared import WriterSocket, receive_message, send_message, shared_ledger
 from discreet.ledger.values import Started
@@ -159,17 +162,14 @@ def test_other_messages_change_nothing(written, place, message):
 def test_a_price_that_is_sent_along_is_not_believed(written, place):
     """The writer works the price out from the tree, whatever else a message says."""
     ledger, _ = written
-    shared = shared_ledger(*place)
-    priced = shared._link.pricer.price(
-        Pure(epsilon="0.7"), shared.accounts, "data", scope=None, delta=None
-    )
+    leaf = RequestPricer(unit=row()).node(Pure(epsilon="0.7"))
+    asked = json.dumps(["data", encode(leaf), Box.everything().written(), None])[:-1]
     with socket.socket(socket.AF_UNIX) as plain:
         plain.connect(str(place[1]))
-        message = {"verb": "charge", "key": "k", "question": "", "asked": priced.asked}
+        message = {"verb": "charge", "key": "k", "question": "", "asked": asked}
         send_message(plain, {**message, "amounts": {"data": ["0", "0"]}, "texts": []})
         assert receive_message(plain)["new"]
     assert ledger.left().loss == Pure(epsilon="0.3")
-    shared.close()
 
 
 def test_the_socket_is_this_user_s_alone(written, place):

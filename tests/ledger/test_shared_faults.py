@@ -175,7 +175,7 @@ def test_a_writer_that_does_not_number_its_replies_is_refused(place, tmp_path, n
                 connection.recv(1)
 
         threading.Thread(target=serve, daemon=True).start()
-        assert "does not say which request" in words(shared_ledger, place[0], tmp_path / "old")
+        assert "do not understand" in words(shared_ledger, place[0], tmp_path / "old")
 
 
 def test_whoever_waits_for_a_reply_hears_at_once_that_the_ledger_is_closed(written, place):

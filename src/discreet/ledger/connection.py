@@ -79,7 +79,8 @@ class LedgerConnection:
         self._timeout = timeout
         self._process = os.getpid()
         self._turn = threading.Lock()  # of whoever uses the store
-        self._line = threading.Condition()  # of whoever changes the next two
+        self._guard = threading.RLock()  # of whoever changes the next two; an interrupt leaves it
+        self._line = threading.Condition(self._guard)
         self._waiting: deque[_Ticket] = deque()
         self._leader: _Ticket | None = None
         self._state: LedgerState | None = None
@@ -117,7 +118,7 @@ class LedgerConnection:
         finally:
             ticket.over = True  # whoever leads passes it over from now on
             if self._leader is ticket:
-                with self._line:
+                with self._guard:
                     self._line.notify_all()
         if ticket.error is not None:
             raise ticket.error.with_traceback(None)
@@ -129,7 +130,7 @@ class LedgerConnection:
         A leader that an interrupt has stopped amid handing over is missed after a moment.
         """
         until = time.monotonic() + self._timeout
-        with self._line:
+        with self._guard:
             self._waiting.append(ticket)
             if self._leader is not None and len(self._waiting) == self._served:
                 self._line.notify_all()  # perhaps the leader waits for this one
@@ -178,7 +179,7 @@ class LedgerConnection:
     def _batched(self, own: _Ticket) -> list[_Ticket]:
         """Return those that wait, the first to come first, and a ticket among them."""
         tickets: list[_Ticket] = []
-        with self._line:
+        with self._guard:
             if len(self._waiting) < self._served:
                 self._line.wait_for(
                     lambda: len(self._waiting) >= self._served, self._spent * _FRACTION
