@@ -43,7 +43,7 @@ def main() -> int:
         path = Path(folder) / "ledger"
         entries = fill(path, ENTRIES // 10 if options.quick else ENTRIES, CLIENTS)
         times = open_and_verify(path)
-    verdict, targets = bars(runs, SLOWLY, times, entries), notes(runs, HERE, times)
+    verdict, targets = bars(runs, SLOWLY, times, entries), notes(runs, HERE)
     print(f"{described['cpu']}, {described['cores']} cores, {described['date'][:10]}")
     print(
         f"SQLite {sqlite3.sqlite_version}, a sync takes {described['sync'] * 1e3:.2f} ms; ", end=""

@@ -141,12 +141,12 @@ def test_many_processes_never_overspend(written, place):
     [
         {},
         {"verb": "charge"},
-        {"verb": "charge", "key": "k", "question": "", "asked": "["},
-        {"verb": "charge", "key": "k", "question": "", "asked": '["data",{},{},null,'},
-        {"verb": "begin", "key": "k", "question": "", "asked": '["data",{},{},null,'},
-        {"verb": "raise", "account": "data"},
-        {"verb": "release", "key": "k", "answer": 5},
-        {"verb": "describe", "what": "schema", "content": []},
+        {"verb": "charge", "key": "k", "given": ["[", ""]},
+        {"verb": "charge", "key": "k", "given": ['["data",{},{},null', ""]},
+        {"verb": "begin", "key": "k", "given": ['["data",{},{},null', ""]},
+        {"verb": "raise_limit", "key": None, "given": ["data"]},
+        {"verb": "release", "key": "k", "given": [5]},
+        {"verb": "describe", "key": None, "given": [["schema", "[]"]]},
     ],
 )
 def test_other_messages_change_nothing(written, place, message):
@@ -166,7 +166,7 @@ def test_a_price_that_is_sent_along_is_not_believed(written, place):
     asked = json.dumps(["data", encode(leaf), Box.everything().written(), None])[:-1]
     with socket.socket(socket.AF_UNIX) as plain:
         plain.connect(str(place[1]))
-        message = {"verb": "charge", "key": "k", "question": "", "asked": asked}
+        message = {"verb": "charge", "key": "k", "given": [asked, ""]}
         send_message(plain, {**message, "amounts": {"data": ["0", "0"]}, "texts": []})
         assert receive_message(plain)["new"]
     assert ledger.left().loss == Pure(epsilon="0.3")

@@ -13,7 +13,7 @@ from discreet.documents import QuestionDocument
 from discreet.errors import DamagedLedger, DiscreetError, TryAgain
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
-from discreet.ledger.witness import Anchor, AnchorFile, WitnessFile
+from discreet.ledger.witness import Anchor, WitnessFile
 from discreet.loss import Pure, ZeroConcentrated
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.service import ServiceCounter, create_app, read_site
@@ -290,7 +290,7 @@ def test_the_anchor_of_a_real_witness_is_shown_and_a_contradiction_too(tmp_path)
             page = words(aud.get("/data/clinic/ledger").text)
             assert f"entry 1, {at}, in the witness file clinic.witness ✓" in page
             end = record(counter).receipt
-            AnchorFile(tmp_path / "clinic.witness").append(
+            WitnessFile(tmp_path / "clinic.witness").append(
                 Anchor.of(Receipt(end.ledger, 9, "a" * 64))
             )
             until(lambda: not counter.ready(), seconds=20)

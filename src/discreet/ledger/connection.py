@@ -43,7 +43,7 @@ from discreet.ledger.failures import (
     forked_error,
     late_error,
 )
-from discreet.ledger.requests import Batch, Step, check_terms
+from discreet.ledger.requests import Batch, check_terms
 from discreet.ledger.state import LedgerState
 from discreet.ledger.table import EntryTable
 from discreet.ledger.values import Account, OpeningTerms, Receipt
@@ -61,10 +61,10 @@ Result = TypeVar("Result")
 class _Ticket:
     """A step that waits, and what came of it."""
 
-    __slots__ = ("error", "over", "result", "step")
+    __slots__ = ("act", "error", "key", "over", "result")
 
-    def __init__(self, step: Step[Any]) -> None:
-        self.step = step
+    def __init__(self, act: Callable[[Batch], object], key: str | None) -> None:
+        self.act, self.key = act, key
         self.over = False
         self.result: object = None
         self.error: BaseException | None = None
@@ -107,10 +107,10 @@ class LedgerConnection:
 
     # --- steps --------------------------------------------------------------------------------
 
-    def call(self, step: Step[Result]) -> Result:
-        """Have a step taken, and return its result once that is durable."""
+    def call(self, step: Callable[..., Result], key: str | None, *given: object) -> Result:
+        """Have a step of :mod:`discreet.ledger.requests` taken; return its result once durable."""
         self.check_process()
-        ticket = _Ticket(step)
+        ticket = _Ticket(lambda batch: step(batch, key, *given), key)
         try:
             self._wait(ticket)
             if not ticket.over:
@@ -215,11 +215,11 @@ class LedgerConnection:
             if known is None:
                 self._check_seen()  # otherwise the state that is known has to be continued
             state.catch_up(store)
-            keys = {ticket.step.key for ticket in tickets if ticket.step.key is not None}
+            keys = {ticket.key for ticket in tickets if ticket.key is not None}
             batch = Batch(state, store.rows_of(keys) if keys else ())
             for ticket in tickets:
                 try:
-                    ticket.result = ticket.step.act(batch)
+                    ticket.result = ticket.act(batch)
                 except Exception as error:
                     if batch.failed_midway:
                         raise

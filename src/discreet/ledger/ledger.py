@@ -175,7 +175,7 @@ class Ledger(LedgerView):
         """
         name, digest = _names(key, question)
         request = self._priced(what, scope, delta, account)
-        return self._link.call(requests.charge(request, name, digest))
+        return self._link.call(requests.charge, name, request, digest)
 
     def begin(  # noqa: PLR0913  a request and where it is charged
         self,
@@ -194,7 +194,7 @@ class Ledger(LedgerView):
         """
         name, digest = _names(key, question)
         request = self._priced(what, scope, delta, account)
-        return self._link.call(requests.begin(request, name, digest))
+        return self._link.call(requests.begin, name, request, digest)
 
     def _priced(
         self, what: Priceable, scope: Box | None, delta: object, account: str | None
@@ -202,9 +202,8 @@ class Ledger(LedgerView):
         """Check and price a request; nothing is recorded yet."""
         if scope is not None and checked_box(scope, name="scope").empty:
             raise OutOfRange(
-                what="the scope of the request is empty: it contains no record.",
-                why="its answer would be noise alone, and nobody would pay for it.",
-                do="correct the conditions of the scope; two of them exclude each other.",
+                "the scope of the request is empty: two of its conditions exclude each other, and "
+                "nobody would pay for an answer that is noise alone."
             )
         link, path = self._link, self._path(account)
         return requests.priced(
@@ -217,17 +216,13 @@ class Ledger(LedgerView):
 
     def start(self, key: str) -> Started | StoredAnswer:
         """Record that data is about to be read for a charge; return the answer if there is one."""
-        return self._link.call(requests.start(checked_key(key)))
+        return self._link.call(requests.start, checked_key(key))
 
     def release(self, key: str, answer: bytes) -> StoredAnswer:
         """Store an answer and return what is stored: the first answer under a key stays."""
         if not isinstance(answer, bytes):
-            raise WrongKind(
-                what=f"an answer is a {type(answer).__name__}, not bytes.",
-                why="what is stored is handed out again as it is, bit by bit.",
-                do="give the answer as bytes, such as those of its JSON text.",
-            )
-        return self._link.call(requests.release(checked_key(key), answer))
+            raise WrongKind(f"an answer must be bytes, got {type(answer).__name__}.")
+        return self._link.call(requests.release, checked_key(key), answer)
 
     # --- closed questions ---------------------------------------------------------------------
 
@@ -236,7 +231,7 @@ class Ledger(LedgerView):
 
         Call it before anybody learns of the failure.  An answer that is already stored stays.
         """
-        self._link.call(requests.fail(checked_key(key)))
+        self._link.call(requests.fail, checked_key(key))
 
     def reopen(self, key: str, *, reason: str, by: str) -> None:
         """Allow further attempts at a closed question, on record as the owner's decision.
@@ -247,7 +242,7 @@ class Ledger(LedgerView):
             by: who decides it.
         """
         why, who = checked_reason(reason), checked_person(by)
-        self._link.call(requests.reopen(checked_key(key), reason=why, by=who))
+        self._link.call(requests.reopen, checked_key(key), why, who)
 
     # --- descriptions -------------------------------------------------------------------------
 
@@ -262,7 +257,7 @@ class Ledger(LedgerView):
             content: an object that JSON can write.
         """
         entry = DescriptionEntry.of(checked_key(what, name="word"), content)
-        self._link.call(requests.describe(entry))
+        self._link.call(requests.describe, None, entry)
         self._link.learn(entry)
         return entry.digest
 
@@ -277,9 +272,8 @@ class Ledger(LedgerView):
             by: who opens it.
         """
         limits = None if budget is None else checked_budget(budget)
-        return self._link.call(
-            requests.open_account(checked_path(path), limits, checked_person(by))
-        )
+        opening = (checked_path(path), limits, checked_person(by))
+        return self._link.call(requests.open_account, None, *opening)
 
     def raise_limit(
         self, account: str, *, budget: Budget, reason: str, by: str, approved_by: str
@@ -297,9 +291,8 @@ class Ledger(LedgerView):
             approved_by: who agrees, somebody else.
         """
         said = two_people(reason, by, approved_by)
-        return self._link.call(
-            requests.raise_limit(checked_path(account), checked_budget(budget), said)
-        )
+        raised = (checked_path(account), checked_budget(budget), said)
+        return self._link.call(requests.raise_limit, None, *raised)
 
     # --- copies -------------------------------------------------------------------------------
 

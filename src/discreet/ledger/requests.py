@@ -12,7 +12,8 @@ Trust: kernel.
     reopen    allows further attempts at a closed question
 
 The others concern the whole ledger: accounts, higher limits, descriptions.  No step lowers a limit
-or what was spent.
+or what was spent.  Each takes the batch that it belongs to, and its key if it has one; it checks,
+and only then appends, so that an error before its first entry changes nothing.
 
 Definition.  The body of a charge is the SHA-256 of the canonical text of [account, tree, scope,
 delta, question]: two requests are the same if their bodies are.  The price follows from the request
@@ -32,10 +33,10 @@ Assumes: a failure that could depend on data is told only after ``fail`` has ret
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Generic, TypeVar, final
+from typing import Final, final
 
 from discreet.accounting import codec
 from discreet.accounting.amounts import encode_amounts
@@ -76,8 +77,6 @@ from discreet.ledger.values import (
 )
 
 _KEPT: Final = 128
-
-Result = TypeVar("Result")
 
 
 @final
@@ -138,22 +137,6 @@ class Batch:
             self._keys.setdefault(row.key, KeyHistory()).follow(row)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Step(Generic[Result]):
-    """Something to check and record.
-
-    ``act`` checks, and only then appends: an error before its first entry changes nothing.
-    ``message`` says the same to a writer in another process, which takes the verb by its name;
-    without one, the step is taken here.
-    """
-
-    act: Callable[[Batch], Result]
-    key: str | None = None
-    """The key whose rows it has to know."""
-    message: Mapping[str, Any] | None = None
-
-
 # --- charges ----------------------------------------------------------------------------------
 
 
@@ -168,11 +151,6 @@ class PricedRequest:
     terms: Entry
     pieces: Pieces
     asked: str
-
-    def entry(self, key: str, question: str) -> Entry:
-        """Return the charge for somebody's key and question."""
-        body = digest(f"{self.asked},{canonical(question)}]".encode("ascii"))
-        return {"kind": "charge", **self.terms, "key": key, "question": question, "body": body}
 
 
 @functools.lru_cache(_KEPT)
@@ -212,77 +190,55 @@ def account_and_above(accounts: Mapping[str, Account], path: str) -> tuple[Accou
     return tuple(accounts[above] for above in path_and_ancestors(path))
 
 
-def charge(request: PricedRequest, key: str, question: str) -> Step[Charged]:
-    """Charge a priced request under a key."""
-    entry = request.entry(key, question)
-    return Step(
-        lambda batch: _charge(batch, entry, request.pieces),
-        key,
-        _charging("charge", request, entry),
-    )
-
-
-def begin(request: PricedRequest, key: str, question: str) -> Step[Started | StoredAnswer]:
-    """Charge a priced request, and record in the same step that data is about to be read for it.
-
-    After a charge nothing is left for the start to refuse: a closed question is refused by the
-    charge that finds it, and a new one is open.
-    """
-    entry = request.entry(key, question)
-    return Step(
-        lambda batch: _start(batch, _charge(batch, entry, request.pieces).key),
-        key,
-        _charging("begin", request, entry),
-    )
-
-
-def _charging(verb: str, request: PricedRequest, entry: Entry) -> Mapping[str, Any]:
-    said = {"key": entry["key"], "question": entry["question"], "asked": request.asked}
-    return {"verb": verb, **said}
-
-
-def _charge(batch: Batch, charge: Entry, cost: Pieces) -> Charged:
-    """Record a charge, or find it, or refuse it."""
-    key, row = charge["key"], batch.history(charge["key"]).charge
+def charge(batch: Batch, key: str, request: PricedRequest, question: str) -> Charged:
+    """Record a charge under a key, or find it, or refuse it."""
+    body = digest(f"{request.asked},{canonical(question)}]".encode("ascii"))
+    row = batch.history(key).charge
     new = row is None
     if row is None:
-        for path, pieces in cost:
+        for path, pieces in request.pieces:
             charged = batch.state.filter_of(path)
             if not charged.fits(pieces):
                 over = charged.refusal(pieces)
                 what = f"account {path}: {over.what}"
                 raise OverBudget(what=what, why=over.why, do=over.do, details=over.details)
-        row = batch.append(charge)
+        names = {"key": key, "question": question, "body": body}
+        row = batch.append({"kind": "charge", **request.terms, **names})
+    elif row.fields()["body"] != body:
+        raise KeyReused(
+            what=f"the key of this request is that of entry {row.seq}, which asks for something "
+            "else.",
+            why="one key stands for one request, which is paid once and answered once.",
+            do="use another key for another request; leave the key out to have it follow "
+            "from the question.",
+        )
     else:
-        recorded = row.fields()
-        if recorded["body"] != charge["body"]:
-            raise KeyReused(
-                what=f"the key of this request is that of entry {row.seq}, which asks for "
-                "something else.",
-                why="one key stands for one request, which is paid once and answered once.",
-                do="use another key for another request; leave the key out to have it follow "
-                "from the question.",
-            )
-        charge = recorded
         refuse_closed(batch.state.closed, key)
+    recorded = row.fields()
     return Charged(
         key=key,
-        account=charge["account"],
+        account=recorded["account"],
         receipt=batch.receipt(row),
         new=new,
-        amounts=batch.state.costs(pieces_of(charge)),
+        amounts=batch.state.costs(pieces_of(recorded)),
     )
+
+
+def begin(batch: Batch, key: str, request: PricedRequest, question: str) -> Started | StoredAnswer:
+    """Charge a priced request, and record in the same step that data is about to be read for it.
+
+    After a charge nothing is left for the start to refuse: a closed question is refused by the
+    charge that finds it, and a new one is open.
+    """
+    charge(batch, key, request, question)
+    return start(batch, key)
 
 
 # --- what follows a charge --------------------------------------------------------------------
 
 
-def start(key: str) -> Step[Started | StoredAnswer]:
+def start(batch: Batch, key: str) -> Started | StoredAnswer:
     """Record that data is about to be read for a charge, or return the stored answer."""
-    return Step(lambda batch: _start(batch, key), key, {"verb": "start", "key": key})
-
-
-def _start(batch: Batch, key: str) -> Started | StoredAnswer:
     history = _charged(batch, key, "started")
     if history.release is not None:
         return _stored(batch, history, history.release, replayed=True)
@@ -292,46 +248,34 @@ def _start(batch: Batch, key: str) -> Started | StoredAnswer:
     return Started(key=key, attempt=attempt)
 
 
-def release(key: str, answer: bytes) -> Step[StoredAnswer]:
+def release(batch: Batch, key: str, answer: bytes) -> StoredAnswer:
     """Store an answer, or return the one that exists."""
-
-    def act(batch: Batch) -> StoredAnswer:
-        history = _charged(batch, key, "answered")
-        if history.release is not None:
-            return _stored(batch, history, history.release, replayed=True)
-        _refuse_unstarted(history)
-        refuse_closed(batch.state.closed, key)
-        row = batch.append({"kind": "release", "key": key, **_sealed(answer)}, answer)
-        return _stored(batch, history, row, replayed=False)
-
-    return Step(act, key, {"verb": "release", "key": key, "answer": answer})
+    history = _charged(batch, key, "answered")
+    if history.release is not None:
+        return _stored(batch, history, history.release, replayed=True)
+    _refuse_unstarted(history)
+    refuse_closed(batch.state.closed, key)
+    row = batch.append({"kind": "release", "key": key, **_sealed(answer)}, answer)
+    return _stored(batch, history, row, replayed=False)
 
 
-def fail(key: str) -> Step[None]:
+def fail(batch: Batch, key: str) -> None:
     """Record that an attempt failed; an answer that is stored already stays."""
-
-    def act(batch: Batch) -> None:
-        history = _charged(batch, key, "reported as failed")
-        _refuse_unstarted(history)
-        if history.release is None and key not in batch.state.closed:
-            batch.append({"kind": "fail", "key": key})
-
-    return Step(act, key, {"verb": "fail", "key": key})
+    history = _charged(batch, key, "reported as failed")
+    _refuse_unstarted(history)
+    if history.release is None and key not in batch.state.closed:
+        batch.append({"kind": "fail", "key": key})
 
 
-def reopen(key: str, *, reason: str, by: str) -> Step[None]:
+def reopen(batch: Batch, key: str, reason: str, by: str) -> None:
     """Allow further attempts of a closed question."""
-
-    def act(batch: Batch) -> None:
-        if key not in batch.state.closed:
-            raise OutOfRange(
-                what="no question with this key is closed.",
-                why="only a question that was closed by a failed attempt can be reopened.",
-                do="use one of the keys that Ledger.closed or `discreet ledger show` lists.",
-            )
-        batch.append({"kind": "reopen", "key": key, "reason": reason, "by": by})
-
-    return Step(act)
+    if key not in batch.state.closed:
+        raise OutOfRange(
+            what="no question with this key is closed.",
+            why="only a question that was closed by a failed attempt can be reopened.",
+            do="use one of the keys that Ledger.closed or `discreet ledger show` lists.",
+        )
+    batch.append({"kind": "reopen", "key": key, "reason": reason, "by": by})
 
 
 def _charged(batch: Batch, key: str, what: str) -> KeyHistory:
@@ -395,54 +339,42 @@ def _sealed(answer: bytes) -> Mapping[str, object]:
 # --- the whole ledger -------------------------------------------------------------------------
 
 
-def describe(description: DescriptionEntry) -> Step[None]:
+def describe(batch: Batch, _key: None, description: DescriptionEntry) -> None:
     """Record a description, unless an equal one exists."""
-
-    def act(batch: Batch) -> None:
-        if description not in batch.state.descriptions:
-            batch.append(description.entry())
-
-    return Step(
-        act, message={"verb": "describe", "what": description.what, "text": description.text}
-    )
+    if description not in batch.state.descriptions:
+        batch.append(description.entry())
 
 
-def open_account(path: str, budget: Budget | None, by: str) -> Step[Account]:
+def open_account(batch: Batch, _key: None, path: str, budget: Budget | None, by: str) -> Account:
     """Open a further account; an existing one with the same limits is returned."""
-
-    def act(batch: Batch) -> Account:
-        accounts = batch.state.accounts
-        existing = accounts.get(path)
-        if existing is None:
-            checked_account(accounts, parent_account(path))
-            limits = None if budget is None else budget.written()
-            batch.append({"kind": "account", "account": path, "budget": limits, "by": by})
-        elif not is_recorded(existing.budget, budget):
-            raise OtherLedger(
-                what=f"account {path} is recorded with another budget.",
-                why="limits on record are raised by two people, or stay.",
-                do="leave the account as it is, or raise its limit with raise_limit.",
-            )
-        return batch.state.accounts[path]
-
-    return Step(act)
+    accounts = batch.state.accounts
+    existing = accounts.get(path)
+    if existing is None:
+        checked_account(accounts, parent_account(path))
+        limits = None if budget is None else budget.written()
+        batch.append({"kind": "account", "account": path, "budget": limits, "by": by})
+    elif not is_recorded(existing.budget, budget):
+        raise OtherLedger(
+            what=f"account {path} is recorded with another budget.",
+            why="limits on record are raised by two people, or stay.",
+            do="leave the account as it is, or raise its limit with raise_limit.",
+        )
+    return batch.state.accounts[path]
 
 
-def raise_limit(path: str, budget: Budget, said: Mapping[str, str]) -> Step[Account]:
+def raise_limit(
+    batch: Batch, _key: None, path: str, budget: Budget, said: Mapping[str, str]
+) -> Account:
     """Raise the limits of an account, as two people said."""
-
-    def act(batch: Batch) -> Account:
-        if checked_account(batch.state.accounts, path).budget is None:
-            raise OutOfRange(
-                what=f"account {path} has no limits of its own.",
-                why="a limit where there was none would lower what may be asked.",
-                do="raise the limits of an account above it.",
-            )
-        raised = checked_raise(batch.state.filter_of(path).budget, budget)
-        batch.append({"kind": "raise", "account": path, "budget": raised.written(), **said})
-        return batch.state.accounts[path]
-
-    return Step(act)
+    if checked_account(batch.state.accounts, path).budget is None:
+        raise OutOfRange(
+            what=f"account {path} has no limits of its own.",
+            why="a limit where there was none would lower what may be asked.",
+            do="raise the limits of an account above it.",
+        )
+    raised = checked_raise(batch.state.filter_of(path).budget, budget)
+    batch.append({"kind": "raise", "account": path, "budget": raised.written(), **said})
+    return batch.state.accounts[path]
 
 
 def checked_account(accounts: Mapping[str, Account], path: str) -> Account:

@@ -43,10 +43,10 @@ from discreet.accounting.codec import decode
 from discreet.accounting.nodes import Node
 from discreet.errors import DiscreetError, LedgerUnavailable, OtherLedger
 from discreet.ledger.connection import LedgerConnection
-from discreet.ledger.entries import PARSE_ERRORS
+from discreet.ledger.entries import PARSE_ERRORS, DescriptionEntry
 from discreet.ledger.failures import RETRY, closed_ledger_error
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.requests import Step
+from discreet.ledger.requests import PricedRequest
 from discreet.ledger.store import LedgerAddress, resolve_address, store_for
 from discreet.ledger.table import EntryTable
 from discreet.ledger.values import (
@@ -70,6 +70,7 @@ _TIMEOUT: Final = 60.0
 _PAUSE: Final = 0.1
 _SHORT: Final = (OSError, RuntimeError, MemoryError)
 """What is raised if descriptors, threads or memory are short."""
+_VERBS: Final = frozenset({"charge", "begin", "start", "release", "fail", "describe"})
 _STEPS: Final = {"begin": ("charge", "start")}
 _RESULTS: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind for kind in (Charged, Started, StoredAnswer)
@@ -85,9 +86,17 @@ def send_message(channel: socket.socket, message: Mapping[str, object]) -> None:
     channel.sendall(_LENGTH.pack(len(data)) + data)
 
 
-def _plain(value: object) -> str:
-    """Write bytes, or a receipt, as text."""
-    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else str(value)
+def _plain(value: object) -> object:
+    """Write what is sent as JSON: an answer, a request, a description, or a receipt."""
+    match value:
+        case bytes():
+            return base64.b64encode(value).decode("ascii")
+        case PricedRequest():
+            return value.asked
+        case DescriptionEntry():
+            return [value.what, value.text]
+        case _:
+            return str(value)
 
 
 def receive_message(channel: socket.socket) -> Message | None:
@@ -280,12 +289,13 @@ class RemoteWriter(LedgerConnection):
             self.close()
             raise
 
-    def call(self, step: Step[Result]) -> Result:
-        """Have a step taken: by the writer if it has a message, or else here."""
-        if step.message is None:
-            return super().call(step)
+    def call(self, step: Callable[..., Result], key: str | None, *given: object) -> Result:
+        """Have a step taken: by the writer if it can, or else here."""
+        if step.__name__ not in _VERBS:
+            return super().call(step, key, *given)
         self.check_process()
-        return cast("Result", _read_result(self._channel.ask(step.message)))
+        message = {"verb": step.__name__, "key": key, "given": given}
+        return cast("Result", _read_result(self._channel.ask(message)))
 
     def close(self) -> None:
         """Let go of the socket and the store; closing twice does nothing."""
@@ -388,25 +398,25 @@ class WriterSocket:
             return error_message(_misunderstood())
         verb = str(message["verb"])
         for step in _STEPS.get(verb, (verb,)):
-            self._observer(who, step, str(message.get("key", "")))
+            self._observer(who, step, message["key"] or "")
         return _result_message(result)
 
 
 def _act(ledger: Ledger, message: Message) -> object:
-    match message:
-        case {"verb": "charge" | "begin" as verb, "key": str(key), "asked": str(asked)}:
+    match message["verb"], message["key"], message["given"]:
+        case ("charge" | "begin" as verb, str(key), [str(asked), str(question)]):
             account, tree, scope, delta = _read_request(asked)
             pay = ledger.charge if verb == "charge" else ledger.begin
-            named = {"key": key, "question": message["question"], "account": account}
+            named = {"key": key, "question": question, "account": account}
             return pay(tree, scope=scope, delta=delta, **named)
-        case {"verb": "start", "key": str(key)}:
+        case ("start", str(key), []):
             return ledger.start(key)
-        case {"verb": "release", "key": str(key), "answer": str(answer)}:
+        case ("release", str(key), [str(answer)]):
             return ledger.release(key, base64.b64decode(answer))
-        case {"verb": "fail", "key": str(key)}:
+        case ("fail", str(key), []):
             ledger.fail(key)
             return None
-        case {"verb": "describe", "what": str(what), "text": str(text)}:
+        case ("describe", None, [[str(what), str(text)]]):
             return ledger.describe(what, json.loads(text))
         case _:
             raise _misunderstood()
