@@ -23,8 +23,8 @@ import discreet as dp
 from chaos.service import KilledServer, children
 from discreet.accounting import Budget
 from discreet.ledger import Ledger
-from discreet.ledger.shared import WriterSocket, shared_ledger
 from discreet.loss import Pure
+from discreet.service.workers.writer import WriterSocket, shared_ledger
 from discreet.session import Session
 from discreet.units import row
 

@@ -6,18 +6,15 @@ from typing import Final
 
 from mutants.mutant import Mutant
 
-_SHARED: Final = "tests/ledger/test_shared_faults.py"
-
 MUTANTS: Final = (
     Mutant(
         name="a question begins without a charge where it began before",
         file="discreet/ledger/requests.py",
-        old="        lambda batch: _start(batch, _charge(batch, entry, request.pieces).key),",
+        old="    charge(batch, key, request, question)\n    return",
         new=(
-            "        lambda batch: _start(\n"
-            "            batch,\n"
-            "            key if batch.history(key).charge else _charge(batch, entry, request.pieces).key,\n"
-            "        ),"
+            "    if batch.history(key).charge is None:\n"
+            "        charge(batch, key, request, question)\n"
+            "    return"
         ),
         why="Another request under a known key is answered for nothing.",
         caught_by=("tests/ledger/test_ledger.py::test_a_question_begins_in_one_step",),
@@ -35,8 +32,8 @@ MUTANTS: Final = (
     Mutant(
         name="limits of accounts above are not asked",
         file="discreet/ledger/requests.py",
-        old="        for path, pieces in cost:\n",
-        new="        for path, pieces in cost[-1:]:\n",
+        old="        for path, pieces in request.pieces:\n",
+        new="        for path, pieces in request.pieces[-1:]:\n",
         why="Sub-accounts together spend more than the root has.",
         caught_by=(
             "tests/audit/test_accounts.py::test_accounts_below_an_account_spend_no_more_than_it_has",
@@ -92,8 +89,8 @@ MUTANTS: Final = (
     Mutant(
         name="one key for two requests",
         file="discreet/ledger/requests.py",
-        old='        if recorded["body"] != charge["body"]:\n',
-        new='        if recorded["question"] != charge["question"]:\n',
+        old='    elif row.fields()["body"] != body:\n',
+        new='    elif row.fields()["question"] != question:\n',
         why="Another request under a key that was paid for is answered for nothing.",
         caught_by=("tests/ledger/test_ledger.py::test_a_key_stands_for_one_request",),
         fast=True,
@@ -102,11 +99,11 @@ MUTANTS: Final = (
         name="a second answer replaces the first",
         file="discreet/ledger/requests.py",
         old=(
-            "        if history.release is not None:\n"
-            "            return _stored(batch, history, history.release, replayed=True)\n"
-            "        _refuse"
+            "    if history.release is not None:\n"
+            "        return _stored(batch, history, history.release, replayed=True)\n"
+            "    _refuse"
         ),
-        new="        _refuse",
+        new="    _refuse",
         why="Two answers are told for one price.",
         caught_by=(
             "tests/ledger/test_ledger.py::test_a_step_that_is_repeated_finds_what_is_there",
@@ -244,34 +241,6 @@ MUTANTS: Final = (
         new="                for each, pieces in charged[1:]:\n",
         why="After a restart the root has its whole budget again.",
         caught_by=("tests/ledger/test_ledger.py::test_an_account_counts_for_all_above_it",),
-    ),
-    Mutant(
-        name="a connection is used again while a reply is due",
-        file="discreet/ledger/shared.py",
-        old="        self._ready = False\n        reply = self._reply(message)\n",
-        new="        reply = self._reply(message)\n",
-        why="After Ctrl-C the late reply stands for the next request, and what is refused is told.",
-        caught_by=(f"{_SHARED}::test_a_reply_belongs_to_its_request_wherever_an_interrupt_comes",),
-    ),
-    Mutant(
-        name="a reply is taken whatever request it answers",
-        file="discreet/ledger/shared.py",
-        old=(
-            '        if reply.get("number") != self._number:\n            raise _misunderstood()\n'
-        ),
-        new="",
-        why="A writer that answers out of order has the wrong charges told as paid.",
-        caught_by=(
-            f"{_SHARED}::test_a_writer_that_does_not_number_its_replies_is_refused[number0]",
-        ),
-    ),
-    Mutant(
-        name="charges go to whatever ledger a writer has",
-        file="discreet/ledger/shared.py",
-        old='        if found.get("ledger") != self._ledger:\n',
-        new="        if not found:\n",
-        why="A socket of another server takes the charges, and the ledger of the data none.",
-        caught_by=(f"{_SHARED}::test_a_writer_of_another_ledger_is_refused_also_later",),
     ),
     Mutant(
         name="a reopened question is not closed by a restore",

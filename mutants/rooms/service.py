@@ -216,4 +216,36 @@ MUTANTS: Final = (
             "tests/service/test_timing.py::test_what_follows_a_reading_is_not_told_on_the_way",
         ),
     ),
+    Mutant(
+        name="a connection is used again while a reply is due",
+        file="discreet/service/workers/writer.py",
+        old="        self._ready = False\n        reply = self._reply(message)\n",
+        new="        reply = self._reply(message)\n",
+        why="After Ctrl-C the late reply stands for the next request, and what is refused is told.",
+        caught_by=(
+            "tests/service/test_writer_faults.py::test_a_reply_belongs_to_its_request_wherever_an_interrupt_comes",
+        ),
+    ),
+    Mutant(
+        name="a reply is taken whatever request it answers",
+        file="discreet/service/workers/writer.py",
+        old=(
+            '        if reply.get("number") != self._number:\n            raise _misunderstood()\n'
+        ),
+        new="",
+        why="A writer that answers out of order has the wrong charges told as paid.",
+        caught_by=(
+            "tests/service/test_writer_faults.py::test_a_writer_that_does_not_number_its_replies_is_refused[number0]",
+        ),
+    ),
+    Mutant(
+        name="charges go to whatever ledger a writer has",
+        file="discreet/service/workers/writer.py",
+        old='        if found.get("ledger") != self.opening.ledger:\n',
+        new="        if not found:\n",
+        why="A socket of another server takes the charges, and the ledger of the data none.",
+        caught_by=(
+            "tests/service/test_writer_faults.py::test_a_writer_of_another_ledger_is_refused_also_later",
+        ),
+    ),
 )

@@ -5,9 +5,8 @@ import pytest
 from chaos import power, race, storm
 from chaos.analyst import PaysAgain, PaysLast, TellsFirst
 from chaos.crashing import POINTS
-from chaos.disk import KINDS, Disk, states
+from chaos.disk import KINDS
 from chaos.stores import NeverSynced, NotJournaled, Unlocked, Wrapped
-from chaos.trace import Cut, Gone, Mark, Name, NoTrace, Reader, Sync, Write
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of later Pythons
 
@@ -163,103 +162,3 @@ def test_losses_of_power_find_a_store_that_does_not_sync(tmp_path, wrapper):
 
 
 # --- what the losses of power are made of -------------------------------------------------------
-
-
-def hexed(text):
-    return "".join(f"\\x{byte:02x}" for byte in text.encode())
-
-
-def traced(*lines):
-    reader = Reader("/f", "/f/diary")
-    reader.read(lines)
-    return reader.operations
-
-
-def opened(name, number):
-    return f'7 openat(AT_FDCWD, "{hexed(name)}", O_RDWR|O_CREAT, 0600) = {number}<{hexed(name)}>'
-
-
-def written(name, data, offset):
-    return f'pwrite64(3<{hexed(name)}>, "{hexed(data)}", {len(data)}, {offset}'
-
-
-def test_a_trace_is_read():
-    file, folder = f"3<{hexed('/f/a')}>", f"4<{hexed('/f')}>"
-    assert traced(
-        opened("/f/a", 3),
-        opened("/elsewhere", 5),
-        f"7 {written('/f/a', 'xyz', 2)}) = 3",
-        f"7 ftruncate({file}, 4) = 0",
-        f"7 fsync({folder}) = 0",
-        f'7 write(5<{hexed("/f/diary")}>, "{hexed("told")}", 4) = 4',
-        f'7 rename("{hexed("/f/a")}", "{hexed("/f/b")}") = 0',
-        f'7 unlink("{hexed("/f/c")}") = -1 ENOENT (No such file)',
-        f'7 unlink("{hexed("/f/b")}") = 0',
-        "7 +++ exited with 0 +++",
-    ) == [
-        Name("/f/a", 1),
-        Write(1, 2, b"xyz"),
-        Cut(1, 4),
-        Sync((0,)),
-        Mark("told"),
-        Name("/f/b", 1, "/f/a"),
-        Gone("/f/b"),
-    ]
-
-
-def test_a_sync_covers_what_was_finished_before_it_began_and_counts_from_its_end():
-    file = f"3<{hexed('/f/a')}>"
-    assert traced(
-        opened("/f/a", 3),
-        f"7 {written('/f/a', 'early', 0)}) = 5",
-        f"8 {written('/f/a', 'late', 9)} <unfinished ...>",
-        f"7 fdatasync({file} <unfinished ...>",
-        f'9 write(5<{hexed("/f/diary")}>, "{hexed("meanwhile")}", 9) = 9',
-        "8 <... pwrite64 resumed>) = 4",
-        "7 <... fdatasync resumed>) = 0",
-        f"7 fdatasync({file}) = ?",
-        f"8 fdatasync({file}) = 0",
-    ) == [
-        Name("/f/a", 1),
-        Write(1, 0, b"early"),
-        Write(1, 9, b"late"),
-        Mark("meanwhile"),
-        Sync((1,)),
-        Sync((2,)),
-    ]
-
-
-def test_a_trace_of_something_else_is_refused():
-    with pytest.raises(NoTrace):
-        traced(opened("/f/a", 3), f"7 fallocate(3<{hexed('/f/a')}>, 0, 0, 10) = 0")
-
-
-def test_the_states_of_a_disk():
-    operations = [
-        Name("a", 1),
-        Write(1, 0, b"paid"),
-        Sync((1,)),
-        Sync((0,)),
-        Write(1, 4, b" and told"),
-        Mark("told"),
-    ]
-    found = list(states(operations, seed=0, some=3))
-    assert len({state.digest for state in found}) == len(found)
-    last = [state for state in found if state.at == 4]
-    assert {"a": b"paid and told"} in [state.files for state in last if state.kind == "all"]
-    assert all(state.files["a"].startswith(b"paid") for state in last)
-    assert any(4 < len(state.files["a"]) < 13 for state in last if state.kind == "torn")
-    told = [state for state in found if state.told == ("told",)]
-    assert {"a": b"paid"} in [state.files for state in told if state.kind == "synced"]
-    early = [state.files for state in found if state.at < 3]
-    assert all(files in early for files in ({}, {"a": b""}, {"a": b"paid"}))
-
-
-def test_a_disk_does_what_it_is_told():
-    disk = Disk()
-    for operation in (Name("a", 1), Write(1, 2, b"xy"), Cut(1, 3), Cut(1, 5), Name("b", 1, "a")):
-        disk.do(operation)
-    twin = disk.copy()
-    twin.do(Gone("b"))
-    assert disk.files() == {"b": b"\0\0x\0\0"}
-    assert twin.files() == {}

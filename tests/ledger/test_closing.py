@@ -7,7 +7,6 @@ from discreet.errors import NotCharged, OutOfRange, QuestionClosed, WrongKind
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
 from discreet.loss import Pure
-from discreet.session.record import Rehearsal
 from discreet.units import row
 from tests.ledger.chains import Chain
 
@@ -109,24 +108,6 @@ def test_closed_questions_and_descriptions_survive_checkpoints_exports_and_resto
         assert copy.closed == ("k",)
         with pytest.raises(QuestionClosed):
             copy.start("k")
-
-
-def test_a_rehearsal_closes_questions():
-    record = Rehearsal()
-    record.charge(ONE, key="k", question="q")
-    record.start("k")
-    record.fail("k")
-    assert record.closed == ("k",)
-    for step in (lambda: record.start("k"), lambda: record.release("k", b"42")):
-        with pytest.raises(QuestionClosed):
-            step()
-    record.reopen("k", **WHY)
-    assert record.release("k", b"42").answer == b"42"
-    record.fail("k")
-    assert record.start("k").answer == b"42"
-    record.describe("schema", {"a": 1})
-    record.describe("schema", {"a": 1})
-    assert record.descriptions("schema") == ({"a": 1},)
 
 
 # --- the auditor --------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import pytest
 from discreet.accounting import Budget
 from discreet.errors import DamagedLedger, LedgerError
 from discreet.ledger import Ledger
-from discreet.ledger import verify as command
 from discreet.ledger.verify import verify_file
 from discreet.loss import Pure
 from discreet.units import row
@@ -82,18 +81,6 @@ def test_an_index_that_does_not_agree_with_its_table_is_damage(path, name):
         assert str(ledger.left()).startswith("epsilon 0.5 of 1")
 
 
-def test_keys_without_an_answer_are_none_the_worse(path):
-    with Ledger.open(path) as ledger:
-        for key in ("a", "b"):
-            ledger.charge(Pure(epsilon="0.1"), key=key)
-            ledger.start(key)
-        ask(ledger, "c")
-        assert ledger.start("a").attempt == 2
-        assert not ledger.release("a", b"late").replayed
-        assert ledger.release("a", b"later").answer == b"late"
-        assert not ledger.release("b", b"late").replayed
-
-
 def test_a_file_whose_entries_are_whole_can_be_restored(path, tmp_path):
     with Ledger.open(path) as ledger:
         last = ledger.receipt
@@ -107,22 +94,6 @@ def test_a_file_whose_entries_are_whole_can_be_restored(path, tmp_path):
 
 
 # --- tables and marks -----------------------------------------------------------------
-
-
-def test_bytes_that_are_no_text_in_the_schema_are_damage(path, capsys):
-    flip(path, path.read_bytes().index(b"CREATE TRIGGER never_changed") + 7, 0x80)
-    assert command.main([str(path)]) == 5
-    assert "it is a damaged database" in capsys.readouterr().out
-    with pytest.raises(DamagedLedger):
-        Ledger.open(path)
-
-
-def test_a_table_that_takes_no_entry_takes_no_charge(path):
-    words = b"CHECK (length(head) = 64"
-    flip(path, path.read_bytes().index(words) + len(words) - 1)
-    with pytest.raises(DamagedLedger), Ledger.open(path) as ledger:
-        ask(ledger, "another")
-    assert verify_file(path).charges == 5
 
 
 @pytest.mark.parametrize("at", [60, 71])

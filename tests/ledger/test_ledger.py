@@ -1,12 +1,9 @@
 """Ledgers as they are used: steps and keys, accounts, threads, processes, forks and ends."""
 
-import contextlib
 import signal
 import threading
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from discreet.accounting import Box, Budget, Contribution, Leaf, at_least, equals
 from discreet.errors import (
@@ -104,13 +101,6 @@ def test_a_key_stands_for_one_request(delta_ledger):
     assert kinds(ledger) == ["open", "account", "charge"]
 
 
-def test_a_key_is_found_even_where_nothing_is_left(ledger):
-    ledger.charge(Pure(epsilon=1), key="k")
-    assert not ledger.charge(Pure(epsilon=1), key="k").new
-    with pytest.raises(OverBudget):
-        ledger.charge(Pure(epsilon=1), key="l")
-
-
 def test_the_question_is_the_key_unless_there_is_one(ledger):
     assert ledger.charge(ONE, question="q").key == "q"
     assert not ledger.charge(ONE, key="q", question="q").new
@@ -155,14 +145,6 @@ def test_an_answer_that_was_changed_is_not_handed_out(ledger, path):
     assert ledger.verify().problems
 
 
-def test_a_price_follows_from_what_is_asked_alone(ledger):
-    tree = Leaf(Laplace(scale=10)) * 2
-    assert ledger.charge(tree, key="k").amounts[0][1][0] == 2 * 10**23
-    with pytest.raises(OverBudget) as error:
-        ledger.charge(Leaf(Laplace(scale=1)), key="l")
-    assert error.value.what.startswith("account data: ")
-
-
 def test_scopes_are_paid_for_apart(ledger):
     for ward in "ABC":
         ledger.charge(Pure(epsilon=1), key=ward, scope=Box({"ward": equals(ward)}))
@@ -203,14 +185,6 @@ def test_an_account_counts_for_all_above_it(ledger):
     assert left(ledger, "data/flu") == 2 * 10**23
 
 
-def test_what_is_left_is_that_of_one_moment(ledger):
-    before = ledger.left()
-    scoped = ledger.left(Box({"ward": equals("A")}))
-    ledger.charge(Pure(epsilon=1), key="k")
-    assert (before.how_many(ONE), ledger.left().how_many(ONE)) == (10, 0)
-    assert scoped.how_many(ONE) == 10
-
-
 def test_accounts_have_their_own_currencies(ledger):
     ledger.open_account("data/flu", budget=Budget(rho="0.02"), by="ana")
     price = Budget(rho=1).price(ONE)
@@ -220,12 +194,6 @@ def test_accounts_have_their_own_currencies(ledger):
     )
     assert ledger.guarantee("data/flu") == ZeroConcentrated(rho="0.02")
     assert ledger.guarantee() == Pure(epsilon=1)
-
-
-def test_an_account_without_limits_promises_what_is_above(ledger):
-    ledger.open_account("data/flu", by="ana")
-    assert ledger.guarantee("data/flu") == Pure(epsilon=1)
-    assert str(ledger).splitlines()[2] == "  data/flu: as above"
 
 
 def test_opening_an_account_twice_finds_it(ledger):
@@ -319,15 +287,6 @@ def test_entries_say_what_happened_and_hold_no_answers(delta_ledger):
     assert [entry["seq"] for entry in ledger.entries(after=2)] == [3, 4]
 
 
-def test_every_ledger_has_its_own_name(tmp_path):
-    names = set()
-    for number in range(3):
-        with Ledger.open(tmp_path / str(number), unit=row(), budget=Budget(epsilon=1)) as ledger:
-            names.add(ledger.id)
-    assert len(names) == 3
-    assert all(len(name) == 32 for name in names)
-
-
 def test_what_a_ledger_shows(ledger):
     ledger.charge(Pure(epsilon="0.75"), key="k")
     assert str(ledger) == (
@@ -398,33 +357,6 @@ def test_a_closed_ledger_leaves_one_file_and_its_journal(ledger, path):
 
 
 # --- threads and processes ----------------------------------------------------------------------
-
-
-def ask(ledger, keys, granted, refused):
-    for key in keys:
-        try:
-            ledger.charge(ONE, key=key)
-            granted.append(key)
-        except OverBudget:
-            refused.append(key)
-
-
-@pytest.mark.theorem("cell-filters")
-def test_threads_never_overspend_and_waste_nothing(ledger):
-    granted, refused = [], []
-    threads = [
-        threading.Thread(
-            target=ask, args=(ledger, [f"{n}-{k}" for k in range(5)], granted, refused)
-        )
-        for n in range(16)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (len(granted), len(refused)) == (10, 70)
-    assert ledger.left().amounts == (0, 0)
-    assert ledger.verify().problems == ()
 
 
 RACE = """
@@ -583,28 +515,6 @@ def test_a_child_is_refused_the_ledger_of_its_parent_and_opens_it_anew(path):
 
 
 # --- laws ---------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["0.1", "0.3"])), max_size=12))
-@settings(max_examples=20)
-def test_nothing_lowers_what_was_spent(tmp_path_factory, asked):
-    path = tmp_path_factory.mktemp("law") / "ledger"
-    with Ledger.open(path, unit=row(), budget=Budget(epsilon=1)) as ledger:
-        before = left(ledger)
-        for key, epsilon in asked:
-            for verb in (
-                lambda: ledger.charge(Pure(epsilon=epsilon), key=key),  # noqa: B023
-                lambda: ledger.start(key),  # noqa: B023
-                lambda: ledger.release(key, b"42"),  # noqa: B023
-            ):
-                with contextlib.suppress(OverBudget, KeyReused, NotCharged):
-                    verb()
-                now = left(ledger)
-                assert 0 <= now <= before
-                before = now
-        spent = left(ledger)
-    with Ledger.open(path) as again:
-        assert left(again) == spent
 
 
 def test_a_question_begins_in_one_step(ledger):

@@ -13,17 +13,15 @@ from discreet.accounting import Box, Budget, equals
 from discreet.errors import (
     DamagedLedger,
     NotALedger,
-    OtherLedger,
     OverBudget,
     QuestionClosed,
     Tampered,
 )
-from discreet.ledger import Ledger, sqlite
-from discreet.ledger.verify import verify, verify_file
+from discreet.ledger import Ledger
+from discreet.ledger.verify import verify_file
 from discreet.ledger.witness import WitnessFile
 from discreet.loss import Pure
 from discreet.units import row
-from tests.ledger.chains import Chain
 from tests.ledger.programs import forked
 
 TERMS = {"unit": row(), "budget": Budget(epsilon=1)}
@@ -145,32 +143,6 @@ def test_a_single_file_that_is_mounted_elsewhere_grants_nothing(path, tmp_path, 
     assert in_other_process(path, epsilon="0.8") == "OverBudget"
 
 
-@pytest.mark.theorem("one-place")
-def test_a_folder_that_is_mounted_in_two_places_is_one_place(path, tmp_path):
-    if not can_mount(tmp_path):
-        unavailable("folders cannot be mounted here")
-    place = tmp_path / "container" / path.name
-    place.parent.mkdir()
-    killed(path, keys=3)
-    with Ledger.open(path) as ledger:
-        assert mounted(path.parent, place.parent, place) == "OverBudget"
-        assert mounted(path.parent, place.parent, place, epsilon="0.6") == "granted"
-        assert ledger.left().amounts[0] == 10**23
-        assert told([sys.executable, "-c", HALF, str(path)]) == "half"
-        assert mounted(path.parent, place.parent, place, epsilon="0.1") == "granted"
-        assert ledger.left().amounts[0] == 0
-    assert verify_file(path).ok
-
-
-def test_the_same_folder_under_two_names_is_one_place(path, tmp_path):
-    link = tmp_path / "link"
-    link.symlink_to(path.parent)
-    with Ledger.open(path, **TERMS) as ledger, Ledger.open(link / path.name) as other:
-        ledger.charge(MOST, key="k")
-        assert other.left().amounts[0] == 10**23
-        assert in_other_process(link / path.name) == "OverBudget"
-
-
 # --- journals -----------------------------------------------------------------------------------
 
 
@@ -183,16 +155,6 @@ def test_what_was_told_is_in_the_file_alone(path, tmp_path):
         assert ledger.left().amounts[0] == 8 * 10**23
     with pytest.raises(DamagedLedger, match="missing"):
         Ledger.open(path, **TERMS)
-
-
-def test_a_journal_that_is_removed_beside_an_open_ledger(path):
-    with Ledger.open(path, **TERMS) as ledger:
-        ledger.charge(LITTLE, key="first")
-        beside(path, "-journal").unlink()
-        assert in_other_process(path, epsilon="0.5") == "granted"
-        assert ledger.left().amounts[0] == 4 * 10**23
-        ledger.charge(LITTLE, key="second")
-    assert verify_file(path).ok
 
 
 # --- copies, and what is left -------------------------------------------------------------------
@@ -264,16 +226,6 @@ def test_a_file_that_is_damaged_while_it_is_open_takes_no_charges(path, how):
         assert in_other_process(path) in {"DamagedLedger", "NotALedger"}
 
 
-@pytest.mark.parametrize("when", ["_fill", "sync"])
-def test_where_making_a_ledger_was_cut_short_one_can_be_made(path, monkeypatch, when):
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite, when, lambda *_: os._exit(9))
-        assert os.waitpid(forked(lambda: Ledger.open(path, **TERMS)), 0)[1] == 9 << 8
-    assert not path.exists()
-    with Ledger.open(path, **TERMS) as ledger:
-        ledger.charge(LITTLE, key="k")
-
-
 def test_ledgers_are_made_at_once(tmp_path):
     names = ["x", "x.ledger", "x.ledger.more", "x", "x"]
     for case in range(8):
@@ -289,16 +241,6 @@ def test_ledgers_are_made_at_once(tmp_path):
 
 
 # --- backups ------------------------------------------------------------------------------------
-
-
-def test_a_backup_is_made_while_the_ledger_is_in_use_and_is_no_ledger(path, tmp_path):
-    with Ledger.open(path, **TERMS) as ledger:
-        ledger.charge(LITTLE, key="k")
-        receipt = ledger.backup(tmp_path / "backup")
-        assert receipt == ledger.receipt
-        assert verify_file(tmp_path / "backup", receipts=[receipt]).ok
-        with pytest.raises(NotALedger):
-            Ledger.open(tmp_path / "backup", **TERMS)
 
 
 def test_what_may_be_unknown_counts_as_spent(path, tmp_path):
@@ -326,67 +268,3 @@ def test_what_may_be_unknown_counts_as_spent(path, tmp_path):
     assert verify_file(tmp_path / "again").ok
     with Ledger.open(tmp_path / "new") as back:  # from its checkpoint
         assert back.left().amounts == (0, 0)
-
-
-def test_with_the_last_receipt_nothing_is_unknown(path, tmp_path):
-    with Ledger.open(path, **TERMS) as ledger:
-        early = ledger.charge(LITTLE, key="k").receipt
-        last = ledger.charge(LITTLE, key="l").receipt
-        ledger.backup(tmp_path / "backup")
-    with pytest.raises(OtherLedger):
-        Ledger.restore(tmp_path / "new", tmp_path / "backup", last=early, **PEOPLE)
-    assert not (tmp_path / "new").exists()
-    with Ledger.restore(tmp_path / "new", tmp_path / "backup", last=str(last), **PEOPLE) as back:
-        assert back.left().amounts[0] == 8 * 10**23
-
-
-def test_a_file_that_cannot_be_used_any_more_is_restored_from_itself(path, tmp_path):
-    with Ledger.open(path, **TERMS) as ledger:
-        ledger.charge(LITTLE, key="k")
-    copy = tmp_path / "copy.ledger"
-    shutil.copy(path, copy)
-    with Ledger.restore(tmp_path / "new", copy, **PEOPLE) as back:
-        assert back.left().amounts == (0, 0)
-        with pytest.raises(QuestionClosed):
-            back.charge(LITTLE, key="k")
-
-
-@pytest.mark.parametrize("started", [False, True])
-def test_what_the_old_ledger_may_have_answered_is_not_drawn_again(path, tmp_path, started):
-    with Ledger.open(path, **TERMS) as ledger:
-        ledger.charge(LITTLE, key="k")
-        if started:
-            ledger.start("k")
-        ledger.charge(LITTLE, key="answered")
-        ledger.start("answered")
-        ledger.release("answered", b"0")
-        ledger.backup(tmp_path / "backup")
-        if not started:
-            ledger.start("k")
-        ledger.release("k", b"1")
-        last = ledger.receipt
-    with Ledger.restore(tmp_path / "new", tmp_path / "backup", **PEOPLE) as back:
-        assert back.closed == ("k",)
-        for verb in (lambda: back.charge(LITTLE, key="k"), lambda: back.start("k")):
-            with pytest.raises(QuestionClosed):
-                verb()
-        assert back.start("answered").answer == b"0"
-        assert back.verify().ok
-    with Ledger.open(path, **TERMS) as ledger:
-        ledger.backup(tmp_path / "later")
-    vouched = Ledger.restore(tmp_path / "whole", tmp_path / "later", last=last, **PEOPLE)
-    with vouched as back:
-        assert back.closed == ()
-
-
-@pytest.mark.parametrize("relation", ["add_remove", "replace"])
-def test_the_auditor_sees_charges_after_everything_was_spent(relation):
-    chain = Chain(Budget(epsilon=1), unit=row(relation=relation))
-    chain.charge("k", Pure(epsilon="0.1"))
-    chain.restore(spent=True)
-    assert verify(chain.rows()).ok
-    assert verify(chain.rows()).accounts[0].spent == (10**24, 0)
-    chain.charge("l", Pure(epsilon="0.1"))
-    assert [(problem.seq, problem.kind) for problem in verify(chain.rows()).problems] == [
-        (4, "sum")
-    ]

@@ -1,5 +1,6 @@
 """A ledger on a PostgreSQL server when something breaks, and what it refuses."""
 
+import os
 import signal
 import sys
 import threading
@@ -10,16 +11,24 @@ import psycopg
 import pytest
 
 from discreet.accounting import Budget
-from discreet.errors import LedgerError, LedgerUnavailable, NewerFormat, NotALedger, WrongKind
-from discreet.ledger import Ledger
+from discreet.cli.options import command_inputs
+from discreet.errors import (
+    LedgerError,
+    LedgerUnavailable,
+    NewerFormat,
+    NotALedger,
+    OverBudget,
+    WrongKind,
+)
+from discreet.ledger import Ledger, Started
 from discreet.ledger.store import store_for
 from discreet.loss import Pure
 from discreet.units import row
-from tests.ledger.cut_line import CutLine
-from tests.ledger.programs import Program
+from tests.ledger.programs import Program, forked
 
 TERMS = {"unit": row(), "budget": Budget(epsilon=1)}
 SMALL = Pure(epsilon="0.001")
+LIMIT = 40
 SECRET = "xyzzy-4711"  # noqa: S105  of nobody
 
 
@@ -64,12 +73,6 @@ def test_addresses_that_cannot_be_read_are_not_quoted(rest):
         with pytest.raises(WrongKind) as caught:
             Ledger.open(f"postgresql://ana:{secret}@127.0.0.1/clinic{rest}", **TERMS)
         assert_silent(caught.value)
-
-
-@pytest.mark.parametrize("rest", ["", "#", "#flu_2026", "#_" + "a" * 62])
-def test_an_address_names_a_schema_and_is_not_shown(rest):
-    store = store_for(f"postgresql://ana:{SECRET}@127.0.0.1/clinic{rest}", timeout=1)
-    assert repr(store) == f"PostgresStore(#{rest[1:] or 'discreet'})"
 
 
 def test_what_the_driver_says_is_not_passed_on(postgres, owner, ledger):
@@ -222,19 +225,6 @@ def test_a_session_lost_while_idle_is_begun_again(owner, ledger, use):
     assert use(ledger)
 
 
-@pytest.mark.parametrize("cut", ["before", "after"])
-def test_a_line_cut_at_the_commit_leaves_all_or_nothing(postgres, address, ledger, cut):
-    with CutLine(postgres.port) as line:
-        detour = address.replace(f":{postgres.port}/", f":{line.port}/")
-        with Ledger.open(detour, timeout=10) as far:
-            line.cut = cut
-            with pytest.raises(LedgerUnavailable, match="amid a commit"):
-                far.charge(SMALL, key="k")
-            line.cut = None
-            assert far.charge(SMALL, key="k").new == (cut == "before")
-    assert ledger.receipt.seq == 2
-
-
 def test_waiting_for_others_ends(address, ledger, owner, name):
     with psycopg.connect(address.partition("#")[0]) as other:
         other.execute(f"LOCK TABLE {name}.turn IN SHARE ROW EXCLUSIVE MODE")
@@ -306,3 +296,74 @@ def test_a_crash_of_the_server_keeps_exactly_what_was_committed(postgres, addres
     assert doubtful
     assert len(told) <= report.releases <= len(told) + len(doubtful)
     assert report.charges <= len(told) + len(doubtful)
+
+
+# --- from end to end ------------------------------------------------------------------------------
+
+
+def answered(ledger, key, answer, *, question="", epsilon="0.1"):
+    ledger.charge(Pure(epsilon=epsilon), key=key, question=question)
+    assert isinstance(ledger.start(key), Started)
+    return ledger.release(key, answer)
+
+
+def test_exports_go_both_ways(tmp_path, postgres, name, ledger):
+    answered(ledger, "visits", bytes(range(256)), question="q")
+    ledger.backup(tmp_path / "export")
+    said = {"reason": "moved", "by": "ana", "approved_by": "bo", "last": ledger.receipt}
+    places = (tmp_path / "file", postgres.address(f"{name}_again"))
+    for place in places:
+        with Ledger.restore(place, tmp_path / "export", **said) as moved:
+            assert moved.find("q").answer == bytes(range(256))
+            assert moved.verify([ledger.receipt]).problems == ()
+            assert str(moved.left()) == str(ledger.left())
+
+
+def granted(address, name, *, threads, tries):
+    """Charge one fortieth of the limit again and again; return how often it was granted."""
+    successes = []
+
+    def work(number):
+        for attempt in range(tries):
+            key = f"{name}/{number}/{attempt}"
+            try:
+                ledger.charge(Pure(epsilon=f"1/{LIMIT}"), key=key)
+            except OverBudget:
+                continue
+            ledger.start(key)
+            ledger.release(key, key.encode())
+            successes.append(key)
+
+    with Ledger.open(address) as ledger:
+        workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    return len(successes)
+
+
+def test_many_clients_are_granted_exactly_the_limit(tmp_path, address, ledger):
+    """Eight threads here and four processes elsewhere: 112 requests for 40."""
+
+    def elsewhere(number):
+        found = granted(address, f"client {number}", threads=2, tries=12)
+        (tmp_path / f"{number}").write_text(f"{found}")
+
+    clients = [forked(elsewhere, number) for number in range(4)]
+    found = [granted(address, "here", threads=8, tries=2)]
+    assert [os.waitpid(client, 0)[1] for client in clients] == [0] * 4
+    found += [int((tmp_path / f"{number}").read_text()) for number in range(4)]
+    assert sum(found) == LIMIT
+    report = ledger.verify()
+    assert (report.problems, report.charges, report.releases) == ((), LIMIT, LIMIT)
+    with pytest.raises(OverBudget):
+        ledger.charge(Pure(epsilon=f"1/{LIMIT}"), key="one more")
+
+
+def test_planning_sees_a_ledger_on_a_server_and_makes_none(address, ledger, postgres, name):
+    assert command_inputs(ledger=address).before_asking().ledger == address
+    absent = postgres.address(f"{name}_none")
+    assert command_inputs(ledger=absent).before_asking().ledger is None
+    with pytest.raises(NotALedger):
+        Ledger.open(absent)

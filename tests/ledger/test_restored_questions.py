@@ -134,11 +134,3 @@ def test_a_restored_ledger_verifies_and_its_own_backup_restores(tmp_path, told):
         with Ledger.restore(place, tmp_path / f"{turn}.jsonl", **PEOPLE, **chosen) as ledger:
             check(ledger, {str(number): history[turn][2] for number, history in enumerate(listed)})
         assert verify_file(place).ok
-
-
-def test_the_histories_are_all_of_them():
-    listed = histories((False, False, False))
-    asked = {tuple(words for words, *_ in history) for history in listed}
-    assert len(asked) == len(listed) > 60
-    assert (("charge", "start", "fail", "reopen"), (), ()) in asked
-    assert (("charge", "start"), ("reopen",), ("reopen",)) in asked

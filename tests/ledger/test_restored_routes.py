@@ -1,12 +1,9 @@
 """What is unknown after a restore counts on every route; budgets and accounts are recognized."""
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import given, settings, strategies
 
-from discreet.accounting import Box, Budget, Leaf, PrivacyFilter, equals
-from discreet.errors import DiscreetError, OverBudget
+from discreet.accounting import Box, Budget, Leaf, equals
+from discreet.errors import OverBudget
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
 from discreet.loss import Pure, ZeroConcentrated
@@ -79,17 +76,6 @@ def test_a_second_restore_keeps_the_rule_whatever_is_vouched_for(tmp_path):
             ledger.charge(RHO_ALONE, key="g")
 
 
-def test_accounts_of_one_route_go_on_as_before(tmp_path):
-    with Ledger.open(tmp_path / "old", unit=row(), budget=Budget(rho=1)) as ledger:
-        ledger.backup(tmp_path / "backup")
-    with Ledger.restore(tmp_path / "new", tmp_path / "backup", **PEOPLE) as ledger:
-        ledger.raise_limit("data", budget=Budget(rho=2), **PEOPLE)
-        assert ledger.left().loss == ZeroConcentrated(rho=1)
-        assert "route" not in str(ledger.left())
-        ledger.charge(Leaf(ZeroConcentrated(rho=1)), key="all")
-        assert ledger.verify().ok
-
-
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("scope", [None, Box({"ward": equals("A")})])
 @pytest.mark.parametrize("currency", KEPT)
@@ -110,37 +96,3 @@ def test_the_auditor_asks_for_every_route(currency, scope, relation):
 
 
 # --- filters --------------------------------------------------------------------------------------
-
-requests = strategies.sampled_from(
-    [
-        *((Pure(epsilon=epsilon), None) for epsilon in ("0.02", "0.1", "0.4", "1")),
-        *((ZeroConcentrated(rho=rho), None) for rho in ("0.0005", "0.005", "0.02", "0.06")),
-        *((ZeroConcentrated(rho=rho), "1e-8") for rho in ("0.0005", "0.02")),
-    ]
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    currency=strategies.sampled_from(KEPT),
-    relation=strategies.sampled_from(["add_remove", "replace"]),
-    unknown=strategies.lists(requests, max_size=6),
-    raised=strategies.sampled_from([(1, "2e-6"), (2, "1e-6"), (2, "1e-5"), (4, "1e-4")]),
-    later=strategies.lists(requests, max_size=4),
-)
-def test_nothing_is_granted_that_any_history_would_refuse(
-    currency, relation, unknown, raised, later
-):
-    unit = row(relation=relation)
-    truth, book = (PrivacyFilter(kept(currency, 1), unit=unit) for _ in range(2))
-    for what, delta in unknown:
-        with suppress(DiscreetError):
-            truth.charge(what, delta=delta)
-    book.exhaust()
-    truth, book = (each.with_budget(kept(currency, *raised)) for each in (truth, book))
-    for what, delta in later:
-        try:
-            book.charge(what, delta=delta)
-        except DiscreetError:
-            continue
-        truth.charge(what, delta=delta)

@@ -5,19 +5,16 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from discreet.accounting import Box, Budget, Leaf, at_least, equals
 from discreet.errors import NotALedger
 from discreet.ledger import verify as command
 from discreet.ledger.verify import verify_file
-from discreet.mechanisms import Laplace
 from tests.house.pages import ROOT
-from tests.ledger.chains import CA, LAST, NY, Chain, honest
+from tests.ledger.chains import LAST, honest
 
 # --- files ----------------------------------------------------------------------------------------
 
@@ -98,37 +95,6 @@ def test_the_command_prints_a_report(tmp_path, capsys):
     assert "NOT OK: 1 problems" in capsys.readouterr().out
     assert command.main([f"{path}.none"]) == 5
     assert "NotALedger[E401]" in capsys.readouterr().err
-
-
-def test_the_command_runs_without_a_warning(tmp_path):
-    path = stored(tmp_path / "study.ledger", honest().rows())
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "discreet.ledger.verify", path],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_entries_are_verified_in_seconds(tmp_path):
-    """Three hundred trees, several scopes and accounts; the limit leaves room for slow machines."""
-    chain = Chain(Budget(epsilon=10**6))
-    chain.account("data/flu", Budget(epsilon=10**6))
-    chain.account("data/flu/ana")
-    trees = [Leaf(Laplace(scale=100 + number), name=f"{number}") * 2 for number in range(300)]
-    scopes = [None, CA, NY, Box({"state": equals("CA"), "age": at_least(65)})]
-    for number in range(33_000):
-        key, account = f"{number:064x}", list(chain.budgets)[number % 3]
-        scope = scopes[number // 7 % len(scopes)]
-        chain.ask(key, trees[number % 300], scope=scope, account=account, question=key)
-    path = stored(tmp_path / "study.ledger", chain.rows())
-    before = time.process_time()
-    report = verify_file(path)
-    assert report.problems == ()
-    assert report.entries == 99_003
-    assert time.process_time() - before < 10
 
 
 # --- whoever checks shares nothing with whoever writes --------------------------------------------

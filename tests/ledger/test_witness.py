@@ -1,14 +1,10 @@
 """Anchors and witnesses: a ledger that was put back is known, and a whole one is never refused."""
 
 import fcntl
-import os
-import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from dataclasses import replace
 
 import pytest
 
@@ -268,40 +264,6 @@ def test_files_of_a_ledger_are_no_witness_and_no_place_for_a_copy(path, tmp_path
         assert (own.read_bytes() if own.exists() else None) == before
 
 
-def test_a_file_that_nobody_may_but_append_to_grows(path, witness, tmp_path, monkeypatch):
-    """Linux opens such a file with O_APPEND alone; where it can be had, a real one is written."""
-    place, flags = tmp_path / "elsewhere.witness", []
-    really = os.open
-    with Ledger.open(path, **TERMS) as ledger:
-        witness.extend(ledger, ledger.receipt)
-        ledger.charge(LITTLE, key="k")
-        attribute = [shutil.which("chattr") or "chattr", "+a", str(place)]
-        try:
-            real = not subprocess.run(attribute, check=False, capture_output=True).returncode
-        except FileNotFoundError:
-            real = False
-
-        def seen(name, how, *others, **named):
-            if str(name) == str(place):
-                flags.append(how)
-            return really(name, how, *others, **named)
-
-        monkeypatch.setattr(os, "open", seen)
-        try:
-            witness.check_writable()
-            assert witness.extend(ledger, ledger.receipt).receipt == ledger.receipt
-            if real:
-                with pytest.raises(PermissionError):
-                    really(place, os.O_RDWR)
-        finally:
-            monkeypatch.undo()
-            if real:
-                subprocess.run([attribute[0], "-a", str(place)], check=True)
-    writing = [how for how in flags if how & os.O_ACCMODE != os.O_RDONLY]
-    assert len(writing) > 2
-    assert all(how & os.O_APPEND and not how & os.O_TRUNC for how in writing)
-
-
 def test_a_lock_that_somebody_holds_is_not_waited_for_without_end(
     path, witness, tmp_path, monkeypatch
 ):
@@ -316,25 +278,6 @@ def test_a_lock_that_somebody_holds_is_not_waited_for_without_end(
                 witness.extend(ledger, ledger.receipt)
             assert time.monotonic() - begun < 10
             witness.check(ledger)  # reading needs no lock
-        assert witness.extend(ledger, ledger.receipt).receipt == ledger.receipt
-
-
-def test_anchors_of_many_threads_never_go_back(path, witness, tmp_path):
-    with Ledger.open(path, **TERMS) as ledger:
-
-        def work(name):
-            for step in range(10):
-                ledger.charge(LITTLE, key=f"{name} {step}")
-                witness.extend(ledger, ledger.last_seen)
-
-        threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        lines = (tmp_path / "elsewhere.witness").read_text().splitlines()
-        numbers = [int(line.split(":")[-2]) for line in lines]
-        assert numbers == sorted(set(numbers))
         assert witness.extend(ledger, ledger.receipt).receipt == ledger.receipt
 
 
@@ -403,18 +346,6 @@ def test_a_restored_ledger_has_a_witness_of_its_own(path, witness, tmp_path):
 
 
 # --- what is told of a ledger ---------------------------------------------------------------------
-
-
-def test_a_ledger_knows_which_receipts_are_its_own(path):
-    with Ledger.open(path, **TERMS) as ledger:
-        first = ledger.receipt
-        ledger.charge(LITTLE, key="k")
-        assert ledger.holds(first)
-        assert ledger.holds(ledger.receipt)
-        assert ledger.last_seen == ledger.receipt
-        assert not ledger.holds(replace(first, head="0" * 64))
-        assert not ledger.holds(replace(first, ledger="0" * 32))
-        assert not ledger.holds(replace(first, seq=9))
 
 
 def test_backups_are_noted_and_are_none_the_worse_where_they_cannot_be(path, tmp_path):

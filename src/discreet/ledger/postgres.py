@@ -49,7 +49,6 @@ _FORMAT: Final = 1
 _NAMES: Final = ("meta", "entry", "turn", "append_only")
 _DEFAULT: Final = "discreet"
 _SCHEMA: Final = re.compile(r"(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}", re.ASCII)
-_OLDEST: Final = 120_000
 _LONGEST: Final = 2_000_000  # seconds: the server counts milliseconds in 31 bits
 _LEASE: Final = 60
 
@@ -87,7 +86,10 @@ SET LOCAL synchronous_commit = on;
 """
 _ALONE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('discreet ledger {schema}', 0))"
 _TURN: Final = "LOCK TABLE {turn} IN SHARE ROW EXCLUSIVE MODE"
-_DURABLE: Final = "SELECT current_setting('fsync'), current_setting('full_page_writes')"
+_DURABLE: Final = (
+    "SELECT current_setting('fsync'), current_setting('full_page_writes'), "
+    "current_setting('server_encoding')"
+)
 
 _LOST: Final = ("FATAL", "PANIC")
 _DAMAGE: Final = {"23", "3F", "42", "XX"}  # constraints and guards, parts missing, corruption
@@ -95,8 +97,7 @@ _REASONS: Final = {
     "25006": ("the server accepts no changes; it may be a standby.", RETRY),
     "42501": (
         "the role lacks a right to the schema of the ledger, or to one of its tables.",
-        "let the owner of the schema open the ledger, and grant SELECT on meta, SELECT and INSERT "
-        "on entry, UPDATE on turn.",
+        "grant it SELECT on meta, SELECT and INSERT on entry, and UPDATE on turn.",
     ),
     "53100": ("the disk of the server is full.", f"make room on it, then {RETRY}"),
     "53300": ("the server has no connection left.", RETRY),
@@ -184,12 +185,9 @@ class PostgresStore(EntryTable):
         """Connect to existing tables."""
         self.close()
         self._connect()
-        try:
-            if not self._has_tables():
-                raise absent_ledger_error()
-        except BaseException:
+        if not self._has_tables():
             self.close()
-            raise
+            raise absent_ledger_error()
 
     def _connect(self) -> None:
         """Begin a session on a server that keeps what it has committed."""
@@ -204,10 +202,6 @@ class PostgresStore(EntryTable):
             )
         self._connection, self._lost = connection, False
         try:
-            if connection.info.server_version < _OLDEST:
-                raise _unfit("it is older than version 12")
-            if self._ask("SELECT current_setting('server_encoding')") != [("UTF8",)]:
-                raise _unfit("its database is not encoded in UTF8, and cannot hold every key")
             _check_durable(self._ask(_DURABLE))
         except BaseException:
             self.close()
@@ -348,14 +342,9 @@ class PostgresStore(EntryTable):
 
 def _check_durable(settings: list[Any]) -> None:
     """Refuse a server that may lose, at a power cut, what it confirmed."""
-    if settings != [("on", "on")]:
-        raise _unfit("it runs with fsync or full_page_writes off")
-
-
-def _unfit(reason: str) -> LedgerUnavailable:
-    return LedgerUnavailable(
-        what=f"this server cannot keep a ledger: {reason}.",
-        why="a charge that is forgotten gives spent privacy back.",
-        do="use a server of version 12 or later with fsync and full_page_writes on, and a "
-        "database made with ENCODING 'UTF8'.",
-    )
+    if settings != [("on", "on", "UTF8")]:
+        raise LedgerUnavailable(
+            what="this server runs with fsync or full_page_writes off, or is not encoded in UTF8.",
+            why="a charge that is forgotten, or cannot be written, gives spent privacy back.",
+            do="use a server with both on, and a database made with ENCODING 'UTF8'.",
+        )

@@ -135,7 +135,6 @@ TABLES: Final = (
     "CREATE TABLE card (inode INTEGER NOT NULL) STRICT",
 )
 
-_OLDEST: Final = (3, 37, 0)  # the first with STRICT tables
 _SMALLEST: Final = 512  # bytes; SQLite overwrites what is smaller than any database
 _SETTINGS: Final = (
     "PRAGMA journal_mode = PERSIST",
@@ -179,7 +178,6 @@ class SQLiteStore(EntryTable):
         It is written under another name, synced, and moved to its place under a lock on the folder:
         whatever happens, there is a ledger with its entries or none, and nothing is replaced.
         """
-        _check_library()
         if os.path.lexists(self._path):
             return False
         with _explained():
@@ -210,7 +208,6 @@ class SQLiteStore(EntryTable):
 
     def open(self) -> None:
         """Connect to an existing ledger, and inspect it."""
-        _check_library()
         self.close()
         try:
             with _explained():
@@ -363,29 +360,21 @@ def _fill(name: str, rows: Iterable[EntryRow]) -> None:
         database.execute("COMMIT")
 
 
-def _check_library() -> None:
-    if sqlite3.sqlite_version_info < _OLDEST:
-        raise LedgerUnavailable(
-            what="the SQLite library of this Python is older than 3.37.",
-            why="a ledger relies on tables that keep their types.",
-            do="use a Python with a later SQLite, or keep the ledger in PostgreSQL.",
-        )
-
-
 # --- failures ---------------------------------------------------------------------------------
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
     """Translate errors of SQLite and of the system."""
+    error: LedgerError | None = None
     try:
         yield
-        return
     except sqlite3.Error as failure:
         error = _sqlite_failure(failure)
     except OSError as failure:
         error = _unusable(os.strerror(failure.errno or 0))
-    raise error
+    if error is not None:
+        raise error
 
 
 def _sqlite_failure(failure: Exception) -> LedgerError:

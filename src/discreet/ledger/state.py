@@ -126,7 +126,7 @@ class LedgerState:
         self.apply(entry, row.seq, row.head)
         return row
 
-    def apply(self, entry: Entry, seq: int, head: str) -> None:
+    def apply(self, entry: Entry, seq: int, head: str) -> None:  # noqa: C901, PLR0912  kinds
         """Take the next entry; if it raises, the state is no longer usable."""
         if (self._opening is None) != (entry["kind"] == "open"):
             raise damaged_entry_error(seq)

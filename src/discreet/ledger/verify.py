@@ -528,7 +528,7 @@ class Audit:
         if any(head != self._head for head in self._receipts.pop(self._seq, ())):
             self._wrong("receipt", "a receipt was given for another entry in this place.")
 
-    def _follow(self, entry: Fields, before: str, answer: object) -> Wrong:
+    def _follow(self, entry: Fields, before: str, answer: object) -> Wrong:  # noqa: C901  kinds
         """Check an entry against those before it, and yield what is wrong."""
         kind = entry["kind"]
         if (kind == "open") != (self.entries == 1):

@@ -46,10 +46,16 @@ from discreet.errors import (
     UnsupportedSQL,
 )
 from discreet.ledger import Ledger
-from discreet.ledger.shared import Message, WriterSocket, read_error, receive_message, send_message
 from discreet.service.site import ServedDataset, ServiceLimits
 from discreet.service.state import SecurityLog, socket_path
 from discreet.service.workers.jobs import CLASSES, AskJob, FairQueue
+from discreet.service.workers.writer import (
+    Message,
+    WriterSocket,
+    read_error,
+    receive_message,
+    send_message,
+)
 
 SHORT: Final = (OSError, MemoryError, subprocess.SubprocessError)
 """What is raised where descriptors, processes or memory are short."""

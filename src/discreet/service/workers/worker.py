@@ -4,8 +4,8 @@ Trust: kernel.  It is the only process of a server that reads data or draws nois
 
 It takes one job at a time from a socket that it inherits, works through a session, and sends plain
 JSON back.  Charges, starts and releases go to the process that writes the ledger
-(:mod:`discreet.ledger.shared`): the order of these steps is that of every session.  Before data is
-read the memory limit of the plan's class is set.  An error of a session travels in its three
+(:mod:`discreet.service.workers.writer`): the order of these steps is that of every session.  Before
+data is read the memory limit of the plan's class is set.  An error of a session travels in its three
 sentences; of any other error nothing is sent but that there was one.
 """
 
@@ -38,7 +38,6 @@ from discreet.explain import explain, label_of
 from discreet.explain.label.label import opened_ledger
 from discreet.ledger import Ledger
 from discreet.ledger.ledger_view import LedgerView
-from discreet.ledger.shared import error_message, receive_message, send_message, shared_ledger
 from discreet.ledger.values import Receipt
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import read_policy
@@ -48,6 +47,12 @@ from discreet.service.reading import PublishedLedger
 from discreet.service.site import ServiceLimits
 from discreet.service.views import packed
 from discreet.service.workers.jobs import LARGE, PlanClass, class_of
+from discreet.service.workers.writer import (
+    error_message,
+    receive_message,
+    send_message,
+    shared_ledger,
+)
 from discreet.session import Session
 from discreet.session import open as open_session
 

@@ -13,9 +13,14 @@ from discreet.accounting import Box, Budget, equals
 from discreet.accounting.codec import encode
 from discreet.accounting.requests import RequestPricer
 from discreet.ledger import Ledger
-from discreet.ledger.shared import WriterSocket, receive_message, send_message, shared_ledger
 from discreet.ledger.values import Started
 from discreet.loss import Pure
+from discreet.service.workers.writer import (
+    WriterSocket,
+    receive_message,
+    send_message,
+    shared_ledger,
+)
 from discreet.units import row
 
 ONE = Pure(epsilon="0.1")

@@ -177,26 +177,40 @@ def _misunderstood() -> LedgerUnavailable:
 
 
 @final
-class WriterChannel:
-    """The requests of this process to the process that writes a ledger, one at a time."""
+class RemoteWriter(LedgerConnection):
+    """The requests of this process to the process that writes a ledger, and its own view of it."""
 
-    def __init__(self, path: Path, *, name: str, timeout: float) -> None:
-        """Take the path of the socket, and how the writer will call us; nothing is opened yet."""
-        self._path, self._name, self._timeout = path, name, timeout
+    def __init__(self, store: EntryTable, writer: Path, *, name: str, timeout: float) -> None:
+        """Open a store, and connect to the socket of its writer, which will call us by a name."""
+        self._writer, self._name = writer, name
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
-        self._closed = self._ready = False
+        self._gone = self._ready = False
         self._number = 0
-        self._ledger = ""
+        super().__init__(store, OpeningTerms(), timeout=timeout)
+        try:
+            self._taking_turns(self._connect)
+        except BaseException:
+            self.close()
+            raise
 
-    def open(self, ledger: str) -> None:
-        """Connect to the writer of the ledger with this id, and of no other from now on."""
-        self._ledger = ledger
-        self._taking_turns(self._connect)
+    def call(self, step: Callable[..., Result], key: str | None, *given: object) -> Result:
+        """Have a step taken: by the writer if it can, or else here."""
+        if step.__name__ not in _VERBS:
+            return super().call(step, key, *given)
+        self.check_process()
+        message = {"verb": step.__name__, "key": key, "given": given}
+        return cast("Result", _read_result(self._taking_turns(lambda: self._asked(message))))
 
-    def ask(self, message: Mapping[str, object]) -> Message:
-        """Send a request, and return its reply."""
-        return self._taking_turns(lambda: self._asked(message))
+    def close(self) -> None:
+        """Close the socket and the store; whoever waits for a reply is told at once."""
+        self._gone = True  # before the socket is looked at: _connect does it the other way round
+        connected = self._socket
+        if connected is not None:
+            with suppress(OSError):
+                connected.shutdown(socket.SHUT_RDWR)
+            connected.close()
+        super().close()
 
     def _taking_turns(self, work: Callable[[], Result]) -> Result:
         """Use the connection alone, and close it if it is not ready afterwards."""
@@ -204,28 +218,10 @@ class WriterChannel:
             try:
                 return work()
             except (OSError, ValueError):
-                raise self._unanswered() from None
+                raise closed_ledger_error() if self._gone else _unanswered() from None
             finally:
                 if not self._ready and self._socket is not None:
                     self._socket.close()
-
-    def _unanswered(self) -> LedgerUnavailable:
-        if self._closed:
-            return closed_ledger_error()
-        return _unavailable(
-            "the process that writes the ledger cannot be reached, or does not answer.",
-            "it does not run, was stopped, or is too busy; what was recorded stays recorded.",
-            f"start the server that writes it; then {RETRY}",
-        )
-
-    def close(self) -> None:
-        """Close the connection; whoever waits for a reply is told at once."""
-        self._closed = True  # before the socket is looked at: _connect does it the other way round
-        connected = self._socket
-        if connected is not None:
-            with suppress(OSError):
-                connected.shutdown(socket.SHUT_RDWR)
-            connected.close()
 
     def _asked(self, message: Mapping[str, object]) -> Message:
         if self._ready:
@@ -240,12 +236,12 @@ class WriterChannel:
         if self._socket is not None:
             self._socket.close()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        if self._closed:
+        if self._gone:
             raise closed_ledger_error()
         self._socket.settimeout(self._timeout)
-        self._socket.connect(str(self._path))
+        self._socket.connect(str(self._writer))
         found = self._reply({"verb": "hello", "name": self._name})
-        if found.get("ledger") != self._ledger:
+        if found.get("ledger") != self.opening.ledger:
             raise OtherLedger(
                 what="the process behind the socket writes another ledger.",
                 why="what is charged there is not charged to the ledger that is read here.",
@@ -275,32 +271,12 @@ class WriterChannel:
         return reply
 
 
-@final
-class RemoteWriter(LedgerConnection):
-    """The connection of this process to the writer, and its own view of the entries."""
-
-    def __init__(self, store: EntryTable, channel: WriterChannel, *, timeout: float) -> None:
-        """Take a store and a channel, and open both; or neither, if anything goes wrong."""
-        self._channel = channel
-        super().__init__(store, OpeningTerms(), timeout=timeout)
-        try:
-            channel.open(self.opening.ledger)
-        except BaseException:
-            self.close()
-            raise
-
-    def call(self, step: Callable[..., Result], key: str | None, *given: object) -> Result:
-        """Have a step taken: by the writer if it can, or else here."""
-        if step.__name__ not in _VERBS:
-            return super().call(step, key, *given)
-        self.check_process()
-        message = {"verb": step.__name__, "key": key, "given": given}
-        return cast("Result", _read_result(self._channel.ask(message)))
-
-    def close(self) -> None:
-        """Let go of the socket and the store; closing twice does nothing."""
-        self._channel.close()
-        super().close()
+def _unanswered() -> LedgerUnavailable:
+    return _unavailable(
+        "the process that writes the ledger cannot be reached, or does not answer.",
+        "it does not run, was stopped, or is too busy; what was recorded stays recorded.",
+        f"start the server that writes it; then {RETRY}",
+    )
 
 
 def shared_ledger(
@@ -316,8 +292,8 @@ def shared_ledger(
     """
     wait = checked_timeout(timeout)
     place = resolve_address(address)
-    channel = WriterChannel(writer, name=name, timeout=wait)
-    return Ledger.over(RemoteWriter(store_for(place, timeout=wait), channel, timeout=wait), place)
+    link = RemoteWriter(store_for(place, timeout=wait), writer, name=name, timeout=wait)
+    return Ledger.over(link, place)
 
 
 # --- the process that writes ------------------------------------------------------------------

@@ -13,9 +13,14 @@ import pytest
 from discreet import errors
 from discreet.accounting import Budget
 from discreet.ledger import Ledger
-from discreet.ledger.shared import WriterSocket, receive_message, send_message, shared_ledger
 from discreet.ledger.values import Started
 from discreet.loss import Pure
+from discreet.service.workers.writer import (
+    WriterSocket,
+    receive_message,
+    send_message,
+    shared_ledger,
+)
 from discreet.units import row
 
 ONE = Pure(epsilon="0.001")
