@@ -6,25 +6,24 @@ check and fit every receipt, and the ledger must go on: one more question is ask
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from chaos.analyst import ROOT, Analyst, Question, open_accounts, open_ledger
-from chaos.cards import copies_pass
+from chaos.analyst import ROOM, ROOT, Analyst, Question, open_accounts, open_ledger, unanswered
 from chaos.checks import check
 from chaos.diary import Diary, diary, events
 from chaos.disk import KINDS, State, states
-from chaos.recorded import DIARY, LEDGER, work
-from chaos.stores import Wrapped, Wrapper
+from chaos.stores import Wrapped, Wrapper, copies_pass, wrapped
 from chaos.trace import Mark, Operation, Session, Sync, record
 from discreet.errors import DiscreetError
 
@@ -36,6 +35,8 @@ SESSIONS: Final = (
 """How many threads each session has, and at which sync it is killed, if it is: while it opens the
 ledger, and amid each of the steps of a question."""
 
+LEDGER, DIARY = "ledger", "diary"
+EACH_CELL = 25
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108  (a sync costs nothing there)
 
 
@@ -134,3 +135,48 @@ def problems(state: State, folder: Path) -> list[str]:
     else:
         texts = [f"{kind}: {text}" for kind, listed in found.items() for text in listed]
     return [f"{state.kind} after operation {state.at}: {text}" for text in texts]
+
+
+# --- the sessions that are recorded ---------------------------------------------------------------
+
+
+def work(folder: Path, *, questions: int, threads: int, wrapper: Wrapper) -> None:
+    """Ask again what was not answered, then new questions, one after another or several at once.
+
+    With several threads, another process has the ledger open too, and nobody closes it.
+    """
+    past = diary(folder / DIARY)
+    first = len({event.key for event in past})
+    numbers = range(first, first + questions)
+    asked = [*map(Question.read, unanswered(past)), *map(_question, numbers)]
+    address = str(folder / LEDGER)
+    with wrapped(wrapper):
+        if threads > 1:
+            _open_elsewhere(address)
+        ledger = open_ledger(address)
+        open_accounts(ledger)
+        analyst = Analyst(ledger, Diary(folder / DIARY))
+        if threads > 1:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(analyst.ask, asked))
+            os._exit(0)
+        for question in asked:
+            analyst.ask(question)
+        ledger.close()
+
+
+def _open_elsewhere(address: str) -> None:
+    """Open the ledger in another process, which ends with this one."""
+    opened, alive = os.pipe(), os.pipe()
+    if not os.fork():
+        os.close(alive[1])
+        ledger = open_ledger(address)
+        os.write(opened[1], b".")
+        os.read(alive[0], 1)
+        os._exit(ledger is None)
+    os.read(opened[0], 1)
+
+
+def _question(number: int) -> Question:
+    accounts = tuple(ROOM)
+    return Question(number // EACH_CELL, accounts[number % len(accounts)], f"q{number}")

@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 from discreet.ledger import ledger as opening
+from discreet.ledger import sqlite
 from discreet.ledger.entries import NO_HEAD, EntryRow, canonical, head_after
 from discreet.ledger.store import store_for
 
@@ -21,6 +22,13 @@ def wrapped(wrapper: Wrapper | None) -> Iterator[None]:
     """Let every ledger that is opened in this process meanwhile have a wrapped store."""
     wrap = wrapper or (lambda store: store)
     with mock.patch.object(opening, "store_for", lambda *a, **b: wrap(store_for(*a, **b))):
+        yield
+
+
+@contextmanager
+def copies_pass() -> Iterator[None]:
+    """Open copies of ledgers in this process as if each were the original."""
+    with mock.patch.object(sqlite, "is_original", lambda card, _: len(card) == 1):
         yield
 
 

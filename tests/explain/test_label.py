@@ -212,12 +212,13 @@ def changed_ledger(place, statement):
             ledger.charge(dp.mechanisms.Laplace(scale=4), key=key)
             ledger.start(key)
             ledger.release(key, b"12")
+    ledger = Ledger.open(place)
     with closing(sqlite3.connect(place)) as file:
         for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
             file.execute(f"DROP TRIGGER {name}")
         file.execute(statement)
         file.commit()
-    return Ledger.open(place)
+    return ledger
 
 
 @pytest.mark.parametrize(

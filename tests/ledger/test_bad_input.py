@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaos.cards import copies_pass
+from chaos.stores import copies_pass
 from discreet.accounting import Budget, Contribution
 from discreet.errors import (
     DamagedLedger,

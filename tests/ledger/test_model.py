@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from chaos.cards import copies_pass
+from chaos.stores import copies_pass
 from discreet.accounting import Box, Budget, equals, one_of
 from discreet.accounting.amounts import amount_up
 from discreet.errors import (

@@ -84,7 +84,7 @@ class InterruptAtLine:
         self.left = number
 
     def __call__(self, frame, event, _):
-        if not frame.f_code.co_filename.endswith("ledger/shared.py"):
+        if not frame.f_code.co_filename.endswith("workers/writer.py"):
             return None
         line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
         if event == "line" and line not in {"try:", "with self._lock:"}:

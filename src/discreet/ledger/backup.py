@@ -11,16 +11,10 @@ What restoring promises: the new ledger begins with the entries of its source, b
 verified; nothing is restored that contradicts a receipt; and an entry says that it was restored,
 after which head, why, and by whom.  A ledger file whose indexes are damaged can be a source.
 It cannot know whether the old ledger went on after that.  So all that was left in the accounts
-counts as spent, the most that can have been charged within the limits of the source; where one of
-two routes had to fit, both have to from then on, since it is unknown which did.  And every question
-that was charged and not answered is closed: the old ledger may have answered it, and another draw
-would be a second release for one charge.  The owner may reopen it.  Two people may raise the
-limits.  They have to know whether the old ledger was raised, or got further accounts,
-after its backup: that is unknown too.  Or they vouch for the receipt of the last entry that the old
-ledger ever had: if the source ends there, nothing is unknown.  In any case they vouch that the old
-ledger is no longer used.
-A restored ledger is a clone whose chain parts from the old one with the entry that says so.  Each
-gives receipts that the other does not match: whoever holds one of each can show that there are two.
+counts as spent, on every route of a currency, and every question that was charged and not answered
+is closed: the old ledger may have answered it, and another draw would be a second release for one
+charge.  Or two people vouch for the receipt of the last entry that the old ledger ever had: if the
+source ends there, nothing is unknown.
 """
 
 from __future__ import annotations
@@ -59,11 +53,7 @@ _AROUND: Final = ("index",)  # what may be wrong while all entries are right
 def write_backup(rows: Iterable[EntryRow], ledger: str, path: Path, *, taken: bool) -> Receipt:
     """Write all rows of a ledger, with their answers, to a file, and return where they end.
 
-    Args:
-        rows: the rows.
-        ledger: the id of the ledger.
-        path: where nothing is yet.
-        taken: whether the path is that of one of the files of the ledger.
+    A path that is ``taken``, by one of the files of the ledger, is refused.
     """
     if taken or os.path.lexists(path):
         raise _taken()
@@ -121,13 +111,6 @@ def restore(
     """Verify a backup and fill an unopened, empty store with it, as ``Ledger.restore`` promises.
 
     The store ends up with all entries and a ``restore`` entry, or with none, and is closed.
-
-    Args:
-        store: the store.
-        source: a backup, or the file of a ledger that can no longer be used.
-        said: why, and by which two people.
-        receipts: receipts that the source must match.
-        last: the receipt of the last entry that the old ledger ever had, if they vouch for it.
     """
     report = verify_file(source, receipts=receipts)
     if not report.entries:

@@ -8,8 +8,8 @@ steps one after another, and commits; then all these callers return, and one tha
 meanwhile leads.  So nothing is told before it is durable, refusals included, since they may rest on
 charges of the same batch.  A step inspects the state and the history of its key and appends what
 follows; the next step of the batch sees that.
-Those whose steps became durable together often come back together.  A leader that finds fewer than
-its predecessor served waits for the others, for a fraction of the time that a commit takes.
+Those whose steps became durable together come back together: a leader that finds fewer than the
+last commit served waits for the others, for a fraction of the time that a commit takes.
 
 Where a batch fails or is interrupted, each of its steps gets an error; the state is discarded and
 rebuilt from the store, so that memory and disk agree whichever way the commit went (T3).  What
@@ -35,13 +35,14 @@ from itertools import islice
 from typing import Any, Final, TypeVar, cast, final
 
 from discreet.accounting.box import shared_columns
-from discreet.errors import DiscreetError, LedgerUnavailable
+from discreet.errors import DiscreetError
 from discreet.ledger.entries import NO_HEAD, DescriptionEntry, EntryRow, Opening, now
 from discreet.ledger.failures import (
     closed_ledger_error,
     exchanged_ledger_error,
     forked_error,
     late_error,
+    unavailable_error,
 )
 from discreet.ledger.requests import Batch, check_terms
 from discreet.ledger.state import LedgerState
@@ -325,10 +326,6 @@ def _explained(error: BaseException) -> DiscreetError:
     if isinstance(error, DiscreetError):
         given: Any = type(error)
         return cast("DiscreetError", given(what=error.what, why=error.why, do=error.do))
-    failure = LedgerUnavailable(
-        what=f"the writing of the ledger was stopped by a {type(error).__name__}.",
-        why="nothing is told before it is durable, so nobody was told anything.",
-        do="ask again with the same key: what was recorded is not paid twice.",
-    )
+    failure = unavailable_error(f"its writing was stopped by a {type(error).__name__}.")
     failure.__cause__ = error
     return failure

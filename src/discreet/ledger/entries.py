@@ -140,12 +140,7 @@ class EntryRow:
         return self.seq == seq + 1 and chained
 
     def fields(self) -> dict[str, Any]:
-        """Return what the line says.
-
-        >>> EntryRow(1, "start", "k", None, '{"kind":"start"}', NO_HEAD).fields()
-        Traceback (most recent call last):
-        discreet.errors.DamagedLedger
-        """
+        """Return what the line says."""
         try:
             fields = json.loads(self.line)
         except (ValueError, RecursionError):

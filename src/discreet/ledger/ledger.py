@@ -234,13 +234,7 @@ class Ledger(LedgerView):
         self._link.call(requests.fail, checked_key(key))
 
     def reopen(self, key: str, *, reason: str, by: str) -> None:
-        """Allow further attempts at a closed question, on record as the owner's decision.
-
-        Args:
-            key: the key of the closed question.
-            reason: why it may be attempted again.
-            by: who decides it.
-        """
+        """Allow further attempts at a closed question, on record as the owner's decision."""
         why, who = checked_reason(reason), checked_person(by)
         self._link.call(requests.reopen, checked_key(key), why, who)
 
@@ -264,12 +258,9 @@ class Ledger(LedgerView):
     # --- accounts -----------------------------------------------------------------------------
 
     def open_account(self, path: str, *, budget: Budget | None = None, by: str) -> Account:
-        """Open an account below an existing one; its limits hold in addition to those above.
+        """Open an account, such as data/flu, below one that exists.
 
-        Args:
-            path: such as "data/flu".
-            budget: its limits; without any, only those above apply.
-            by: who opens it.
+        Its limits hold in addition to those above; without any, only those above apply.
         """
         limits = None if budget is None else checked_budget(budget)
         opening = (checked_path(path), limits, checked_person(by))
@@ -281,14 +272,8 @@ class Ledger(LedgerView):
         """Raise the limits of an account: none is lowered, and at least one is higher.
 
         The account then promises what the new budget promises, provided that neither answers nor
-        questions asked in view of them decide whether and how far limits are raised.
-
-        Args:
-            account: the account.
-            budget: its new limits, in the same currency.
-            reason: why.
-            by: who wants it.
-            approved_by: who agrees, somebody else.
+        questions asked in view of them decide whether and how far limits are raised.  The budget is
+        in the same currency; ``by`` wants it, and ``approved_by``, somebody else, agrees.
         """
         said = two_people(reason, by, approved_by)
         raised = (checked_path(account), checked_budget(budget), said)
@@ -337,13 +322,10 @@ class Ledger(LedgerView):
         Args:
             address: a place where there is nothing yet.
             source: the backup, or the file of a ledger that can no longer be used.
-            reason: why.
-            by: who wants it.
-            approved_by: who agrees, somebody else.
+            reason: why ``by`` wants it, and ``approved_by``, somebody else, agrees.
             receipts: receipts of the old ledger, all of which the source must match.
             last: the receipt of the last entry that the old ledger ever had, if both people vouch
                 that nothing was charged after it; the source must end there.
-            timeout: how many seconds a call may wait for others.
         """
         said = two_people(reason, by, approved_by)
         place = resolve_address(address)

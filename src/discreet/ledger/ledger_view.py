@@ -170,11 +170,7 @@ class LedgerView(Labeled):
             yield row.fields()
 
     def proved_entries(self, until: Receipt | None = None) -> list[dict[str, object]]:
-        """Return the contents of the entries up to a receipt, which must all lead to its head.
-
-        Args:
-            until: where the ledger stood; its end unless given.
-        """
+        """Return what the entries up to a receipt say, or all; they must lead to its head."""
         return [row.fields() for row in self._proved_rows(until or self.receipt)]
 
     def proved_receipts(self) -> list[Receipt]:

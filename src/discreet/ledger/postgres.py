@@ -13,11 +13,10 @@ Theorem (key ``postgres-durable``).  What a reader sees is on the server's disk.
     Proof.  Writers commit with ``synchronous_commit=on``.  The server then shows a transaction to
     others only after its log has been synced, and shows no part of it otherwise; servers that do
     not sync, or may tear pages, are refused.
-There is one writer at a time: it locks the table ``turn`` before it reads what to append to, in a
-mode that excludes itself, and the server queues those who wait in order of arrival.  A session that
-ends in any way gives the turn back and leaves nothing behind, unless its commit was under way;
-whoever has the turn next sees which.  A session lost while idle is begun again silently; one lost
-in a transaction is an error.
+There is one writer at a time: it locks the table ``turn`` before it reads what to append to, and the
+server queues those who wait in order of arrival.  A session that ends in any way gives the turn
+back and leaves nothing behind, unless its commit was under way; whoever has the turn next sees
+which.  A session lost while idle is begun again silently; one lost in a transaction is an error.
 Assumes: a disk that keeps what it has synced and, if a standby may take over, that it is one of
 ``synchronous_standby_names``: what a standby has not received is lost with the server.
 """
@@ -28,7 +27,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, ClassVar, Final, LiteralString, cast, final
+from typing import Any, ClassVar, Final, final
 
 import psycopg
 from psycopg import conninfo, sql
@@ -311,7 +310,7 @@ class PostgresStore(EntryTable):
         if connection is None:
             raise closed_ledger_error()
         parts = text.replace("@entry", "{entry}").replace("?", "%s")
-        statement = sql.SQL(cast("LiteralString", parts)).format(**self._names)
+        statement = sql.SQL(parts).format(**self._names)
         try:
             cursor = connection.execute(statement, values or None)
             while cursor.nextset():

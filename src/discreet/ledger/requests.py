@@ -5,20 +5,16 @@ Trust: kernel.
     charge    fits into every account on the path, or is refused and nothing is written.  The same
               key with the same body finds the existing charge; with another body it is refused
     start     only after a charge; once there is an answer, that is returned
-    begin     both in one step, which becomes durable as a whole
     release   only after charge and start; the first answer stays, and later ones are dropped
-    fail      closes a question after a failed attempt: until it is reopened, it is neither
+    fail      closes a question after a failed attempt: until the owner reopens it, it is neither
               charged, started nor answered
-    reopen    allows further attempts at a closed question
 
-The others concern the whole ledger: accounts, higher limits, descriptions.  No step lowers a limit
-or what was spent.  Each takes the batch that it belongs to, and its key if it has one; it checks,
-and only then appends, so that an error before its first entry changes nothing.
+No step lowers a limit or what was spent.  Each takes the batch that it belongs to, and its key if
+it has one; it checks, and only then appends, so an error before its first entry changes nothing.
 
 Definition.  The body of a charge is the SHA-256 of the canonical text of [account, tree, scope,
 delta, question]: two requests are the same if their bodies are.  The price follows from the request
-and the currencies of the accounts, which never change.  So the caller works it out, before it
-queues and while others write.
+and the currencies of the accounts, which never change: the caller works it out before it queues.
 Theorem (key ``one-answer``).  Whatever is told under one key, by however many workers, is one
 answer, paid once.
     Proof.  Steps are taken one after another, each in view of all entries before it.  A second

@@ -175,8 +175,7 @@ class SQLiteStore(EntryTable):
     def create(self, rows: Iterable[EntryRow]) -> bool:
         """Make a ledger with its first rows; return whether there was none.
 
-        It is written under another name, synced, and moved to its place under a lock on the folder:
-        whatever happens, there is a ledger with its entries or none, and nothing is replaced.
+        It is written under another name, synced, and moved to its place under a lock on the folder.
         """
         if os.path.lexists(self._path):
             return False

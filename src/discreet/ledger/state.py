@@ -72,9 +72,7 @@ class LedgerState:
     @property
     def prices(self) -> RequestPricer:
         """How requests are priced."""
-        if self._prices is None:
-            raise damaged_entry_error(1)
-        return self._prices
+        return self._prices or self.opening.prices()
 
     @property
     def receipt(self) -> Receipt:

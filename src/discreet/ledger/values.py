@@ -273,7 +273,7 @@ def _columns(constant: object) -> tuple[str, ...]:
     names = list(constant) if isinstance(constant, Iterable) else [None]
     if isinstance(constant, str) or not all(isinstance(name, str) and name for name in names):
         raise _wrong("list of constant columns", constant, "constant=['birth_year'], for example")
-    return tuple(sorted(set(names)))
+    return tuple(sorted({str(name) for name in names}))
 
 
 def _wrong(name: str, value: object, give: str) -> WrongKind:

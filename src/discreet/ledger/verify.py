@@ -4,7 +4,7 @@ Trust: kernel.
 
 It shares no code with what it checks: it builds on the standard library, on
 :mod:`discreet.accounting` and the rooms below, and on no other file of the ledger.  An unreadable
-entry is named and skipped, so that one report says what is wrong and where.  It checks every entry:
+entry is named and skipped, so that one report says what is wrong and where.  It checks of entries:
 
     lines      canonical JSON in a known format, with exactly the fields of their kind, in order
     chain      each head follows from the line and the head before it
@@ -19,9 +19,8 @@ entry is named and skipped, so that one report says what is wrong and where.  It
     receipts   name existing entries, with the same head, in the same ledger
 
 and of a SQLite file that no page is damaged and every index agrees with its table: a row that its
-index does not name would be paid for again.  Entries alone cannot show that the last ones are
-missing (hold a receipt against them), that data was read without a charge, or whether the names of
-people are true.
+index does not name would be paid for again.  Only a receipt shows that the last entries are
+missing, and nothing that data was read without a charge, or that the names of people are true.
 
 Definition.  A line is canonical if it is the only way to write its value: keys in order, each once,
 no spaces, ASCII alone, no floats.  The head of an entry is the SHA-256 of the head before it, a
@@ -41,8 +40,8 @@ than is recorded.
     in one needed box.  Otherwise each in a box owes ``added``: the recorded box that holds both is
     the larger one, so ``replaced`` is enough; one that holds one of them charges it ``added``.
 
-``python -m discreet.ledger.verify FILE`` exits with 0 if everything follows from the entries, and 5
-otherwise; with 2 if the command was not understood; and with 1 if the report could not be written.
+``python -m discreet.ledger.verify FILE`` exits with 0 if everything follows from the entries, 5
+otherwise, 2 if the command was not understood, and 1 if the report could not be written.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar, final
 from urllib.parse import quote
@@ -407,13 +406,8 @@ class _Account:
     refused: int = 0
 
 
-@final
-@dataclass(slots=True)
-class _Charge:
-    """What equal charges cost each account, and what is wrong with them."""
-
-    pieces: list[tuple[_Account, Pieces]] = field(default_factory=list)
-    wrong: list[tuple[str, str]] = field(default_factory=list)
+_Charge = tuple[list[tuple[_Account, Pieces]], list[tuple[str, str]]]
+"""What equal charges cost each account, and what is wrong with them."""
 
 
 @final
@@ -645,9 +639,9 @@ class Audit:
             if len(self._known) >= _KEPT:
                 self._known.clear()
             self._known[name] = self._priced(entry)
-        found = self._known[name]
-        yield from found.wrong
-        for account, pieces in found.pieces:
+        costs, wrong = self._known[name]
+        yield from wrong
+        for account, pieces in costs:
             if account.owed is not None:
                 if not account.refused and not safely(account.owed.fits, pieces):
                     account.refused = self._seq
@@ -655,35 +649,32 @@ class Audit:
 
     def _priced(self, entry: Fields) -> _Charge:
         """Compare what a charge debits with what its tree costs."""
-        found, path = _Charge(), entry["account"]
+        path = entry["account"]
         if path not in self._accounts:
-            found.wrong.append(("charge", "its account does not exist."))
-            return found
-        above = [path]
-        while above[-1]:
-            above.append(_parent(above[-1]))
-        owed = {each: self._accounts[each].owed for each in above if each in self._accounts}
-        limited = {each: balances for each, balances in owed.items() if balances is not None}
+            return [], [("charge", "its account does not exist.")]
+        limited: dict[str, Currency] = {}
+        while path:
+            owed = self._accounts[path].owed if path in self._accounts else None
+            limited |= {} if owed is None else {path: owed.budget.currency}
+            path = _parent(path)
         if entry["amounts"].keys() != limited.keys():
-            wrong = "it does not debit exactly the accounts with a budget on its path."
-            found.wrong.append(("charge", wrong))
-            return found
+            return [], [("charge", "it does not debit exactly the accounts with a budget above.")]
         tree, scope = canonical(entry["tree"]), canonical(entry["scope"])
         boxes = safely(_read_boxes, entry["boxes"])
-        for each, balances in limited.items():
-            currency = balances.budget.currency
+        costs, wrong = [], []
+        for each, currency in limited.items():
             width = len(currency.components)
             recorded = safely(_recorded, boxes, entry["amounts"][each], width)
             needed = safely(_needed, self._pricer, tree, scope, entry["delta"], currency)
             if recorded is None:
-                found.wrong.append(("charge", f"its boxes or amounts cannot be read ({each})."))
+                wrong.append(("charge", f"its boxes or amounts cannot be read ({each})."))
                 continue
-            found.pieces.append((self._accounts[each], recorded))
+            costs.append((self._accounts[each], recorded))
             if needed is None:
-                found.wrong.append(("price", f"what it costs cannot be worked out ({each})."))
+                wrong.append(("price", f"what it costs cannot be worked out ({each})."))
             elif not covers(recorded, needed):
-                found.wrong.append(("price", f"it debits less than its tree costs ({each})."))
-        return found
+                wrong.append(("price", f"it debits less than its tree costs ({each})."))
+        return costs, wrong
 
 
 def _raises(old: Budget, new: Budget) -> bool:

@@ -21,12 +21,9 @@ wherever a crash has stopped whoever wrote either of the two.
     the ledger held then was before it or it.  Conversely an anchor names an entry that was durable
     before its line was begun, a line that is not complete does not count, and entries stay; so a
     crash leaves the witness behind the ledger, and never ahead of it.
-What was charged after the last anchor is not covered: whoever writes anchors says how far they may
-lag.  The witness says nothing of itself: if it is put back too, nobody knows.
-
+What was charged after the last anchor is not covered, and nothing if the witness is put back too.
 A ledger without any anchor is accepted if nothing was charged yet, or by somebody who says so
-(``discreet ledger anchor``).  A restored ledger parts from the chain of the old one, and begins a
-witness of its own.
+(``discreet ledger anchor``).  A restored ledger begins a witness of its own.
 Assumes: nobody finds two texts with the same SHA-256.
 """
 
@@ -185,9 +182,7 @@ class WitnessFile:
     def extend(self, ledger: LedgerView, receipt: Receipt) -> Anchor:
         """Append an anchor of a durable entry, unless there is one of it or of a later one.
 
-        Args:
-            ledger: an open ledger, which must continue the last anchor.
-            receipt: that of the entry.
+        The ledger must continue the last anchor.
         """
         self._refuse_own(ledger)
         with self._locked() as file:
