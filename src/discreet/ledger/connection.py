@@ -143,7 +143,7 @@ class LedgerConnection:
                 self._leader = ticket
 
     def known(self, path: str) -> Mapping[str, Account]:
-        """Return the accounts, asking the ledger again if one is missing."""
+        """Return the accounts, looking again if one is missing."""
         if path not in self.accounts:
             self.accounts = self.look(lambda state: state.accounts)
         return self.accounts

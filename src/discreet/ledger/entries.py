@@ -24,8 +24,7 @@ Assumes: SHA-256 is collision resistant.
               charged after it, what was left counts as ``spent``, on every route of its currency
     describe  a JSON object about the data, under a word such as "schema"; descriptions never change
 
-No kind gives anything back: the charge of a closed question stays, as every charge does.
-docs/reference/formats.md lists the fields of each kind.
+No kind gives anything back.  docs/reference/formats.md lists the fields of each kind.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ from discreet.accounting.requests import RequestPricer
 from discreet.errors import DamagedLedger, DiscreetError, NewerFormat, OutOfRange, WrongKind
 from discreet.units import PrivacyUnit
 
-FORMAT: Final = 1
+_FORMAT: Final = 1
 NO_HEAD: Final = "0" * 64
 """The head of a ledger without entries."""
 
@@ -130,7 +129,7 @@ class EntryRow:
     def of(cls, entry: Entry, after: tuple[int, str], at: str, answer: bytes | None = None) -> Self:
         """Return the row of an entry that follows the one with a number and a head."""
         seq = after[0] + 1
-        line = canonical({**entry, "format": FORMAT, "seq": seq, "at": at})
+        line = canonical({**entry, "format": _FORMAT, "seq": seq, "at": at})
         copies = (entry["kind"], entry.get("key"), entry.get("question"))
         return cls(seq, *copies, line, head_after(after[1], line), answer)
 
@@ -147,14 +146,14 @@ class EntryRow:
             fields = None
         if not isinstance(fields, dict) or type(fields.get("format")) is not int:
             raise damaged_entry_error(self.seq)
-        if fields["format"] > FORMAT:
+        if fields["format"] > _FORMAT:
             raise NewerFormat(
                 what=f"entry {self.seq} has format {fields['format']}, and this package knows 1.",
                 why="what an entry means must be known in full before anything is charged.",
                 do="use the version of discreet that wrote it, or a later one.",
             )
         copies = (fields.get("seq"), fields.get("kind"), fields.get("key"), fields.get("question"))
-        if fields["format"] != FORMAT or copies != (self.seq, self.kind, self.key, self.question):
+        if fields["format"] != _FORMAT or copies != (self.seq, self.kind, self.key, self.question):
             raise damaged_entry_error(self.seq)
         return fields
 

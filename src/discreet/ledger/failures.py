@@ -23,8 +23,7 @@ RETRY: Final = "ask again with the same key: what was recorded is found, and nev
 
 def unavailable_error(what: str, do: str = RETRY) -> LedgerUnavailable:
     """Return the error for a ledger that cannot be used now."""
-    why = "nothing is charged or answered before it is on record."
-    return LedgerUnavailable(what=what, why=why, do=do)
+    return LedgerUnavailable(what=what, why="nothing is charged before it is on record.", do=do)
 
 
 torn_file_error: Final = _error(
@@ -78,8 +77,7 @@ forked_error: Final = _error(
 late_error: Final = _error(
     LedgerUnavailable,
     "the ledger did not answer in time.",
-    why="another process holds the ledger, or the disk is slow; nothing is answered before "
-    "its charge is on disk.",
+    why="another process holds the ledger, or the disk is slow.",
     do=RETRY,
 )
 closed_ledger_error: Final = _error(
@@ -94,8 +92,7 @@ def exchanged_ledger_error(seq: int) -> DamagedLedger:
     """Return the error for a ledger that lacks an entry which was there before."""
     return DamagedLedger(
         what=f"entry {seq} is not the one that was there before.",
-        why="an older copy or another ledger has taken the place of the ledger, and what was "
-        "charged would be forgotten.",
+        why="an older copy or another ledger has taken its place, and charges would be forgotten.",
         do="bring back the ledger that was there, or restore it together with a second person.",
     )
 

@@ -319,13 +319,10 @@ class Ledger(LedgerView):
         spent, unless ``last`` says where the old ledger ended.  It also lacks limits raised and
         accounts opened after it: whoever raises a limit of the new ledger has to know of them.
 
-        Args:
-            address: a place where there is nothing yet.
-            source: the backup, or the file of a ledger that can no longer be used.
-            reason: why ``by`` wants it, and ``approved_by``, somebody else, agrees.
-            receipts: receipts of the old ledger, all of which the source must match.
-            last: the receipt of the last entry that the old ledger ever had, if both people vouch
-                that nothing was charged after it; the source must end there.
+        The source is a backup, or the file of a ledger that can no longer be used; it must match
+        all ``receipts`` of the old ledger.  ``by`` wants it, and ``approved_by`` agrees.  ``last``
+        is the receipt of the last entry that the old ledger ever had, if both vouch that nothing
+        was charged after it; the source must end there.
         """
         said = two_people(reason, by, approved_by)
         place = resolve_address(address)

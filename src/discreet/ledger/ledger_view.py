@@ -52,9 +52,9 @@ class LedgerView(Labeled):
 
     def find(self, question: str) -> StoredAnswer | None:
         """Return the first answer to a question, if there is one; this costs nothing."""
-        digest = checked_key(question, name="question")
-        row = self._link.read(lambda store: store.first_answer(digest))
-        return None if row is None else stored_answer(row, self.id, digest)
+        checked_key(question, name="question")
+        row = self._link.read(lambda store: store.first_answer(question))
+        return None if row is None else stored_answer(row, self.id, question)
 
     def answers_of(self, keys: Collection[str]) -> tuple[StoredAnswer, ...]:
         """Return the answers that are stored under some keys, in the order of their entries."""

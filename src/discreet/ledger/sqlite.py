@@ -13,9 +13,8 @@ Theorem (key ``one-place``).  Whoever uses a ledger file, by whatever path, uses
     so two who use it exclude each other.  A journal is named after the path: a file that is mounted
     by itself could have two, and is refused.  A copy has another inode than the one recorded in it,
     and is refused.
-Entries cannot be changed or deleted through SQL, a key has one charge and one release, and no head
-occurs twice.  The journal stays beside the file as ``-journal``: where it lies without a file there
-was a ledger, and no new one is made.
+Entries cannot be changed or deleted through SQL, and a key has one charge and one release.  The
+journal stays beside the file: where it lies without a file, no new ledger is made.
 Assumes: a local disk that keeps what it has synced; one name for the file; and a ledger that nobody
 removes: ext4 gives its inode number to the next file, which may be an older copy.  An older state
 of the file in the same inode is known by its witness (:mod:`discreet.ledger.witness`).

@@ -15,7 +15,7 @@ Definition.  A ledger *continues* an anchor if it holds an entry with the number
 it names.  Anchors are written of entries that are durable in a ledger that continues the last one,
 and of no others.
 Theorem (key ``anchored``).  A ledger that continues the last anchor of its witness holds every
-entry that it held when that was written.  And a ledger from which nothing was taken continues it,
+entry that it held when that was written.  A ledger from which nothing was taken continues it,
 wherever a crash has stopped whoever wrote either of the two.
     Proof.  Heads are chained: an entry with this head has the same entries before it, and whatever
     the ledger held then was before it or it.  Conversely an anchor names an entry that was durable
