@@ -213,7 +213,9 @@ MUTANTS: Final = (
         old="        if os.getpid() != self._process:\n            raise forked_error()\n",
         new="",
         why="SQLite takes the locks of the parent for those of the child.",
-        caught_by=("tests/ledger/test_connection.py::test_a_forked_process_is_refused",),
+        caught_by=(
+            "tests/ledger/test_ledger.py::test_a_child_is_refused_the_ledger_of_its_parent_and_opens_it_anew",
+        ),
     ),
     Mutant(
         name="a release without its start is recorded",

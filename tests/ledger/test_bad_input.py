@@ -3,8 +3,6 @@
 import contextlib
 import shutil
 import sqlite3
-import tempfile
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +25,6 @@ from discreet.errors import (
 )
 from discreet.ledger import Ledger
 from discreet.ledger.entries import canonical, head_after
-from discreet.ledger.sqlite import VERSION
 from discreet.loss import GaussianDP, Pure
 from discreet.mechanisms import Laplace
 from discreet.units import person, row
@@ -99,33 +96,10 @@ def test_a_new_ledger_needs_a_unit_and_a_budget(path, given):
         Ledger.open(path, **given)
 
 
-def test_an_empty_file_is_no_place_for_a_ledger(path):
-    path.touch()
-    with pytest.raises(NotALedger):
-        Ledger.open(path, **TERMS)
-
-
-def test_a_folder_that_does_not_exist_is_not_made(tmp_path):
-    with pytest.raises(LedgerUnavailable) as error:
-        Ledger.open(tmp_path / "no" / "ledger", **TERMS)
-    assert "No such file" in error.value.what
-    path = tmp_path / "file"
-    path.touch()
-    with pytest.raises(LedgerUnavailable):
-        Ledger.open(path / "ledger", **TERMS)
-
-
 @pytest.mark.parametrize("address", [None, 7, b"bytes", "", "a\0b", ["path"]])
 def test_what_is_no_address_is_refused(address):
     with pytest.raises(WrongKind):
         Ledger.open(address, **TERMS)
-
-
-def test_a_later_file_is_left_alone(ledger, path):
-    ledger.close()
-    direct(path, f"PRAGMA user_version = {VERSION + 1}")
-    with pytest.raises(NewerFormat):
-        Ledger.open(path)
 
 
 def test_an_entry_of_a_later_format_is_not_passed_over(ledger, path):
@@ -154,15 +128,6 @@ def use(path):
         with contextlib.suppress(OverBudget):
             ledger.charge(Pure(epsilon="0.0001"), key="new")
         return found, ledger.receipt.seq
-
-
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.9])
-def test_a_file_that_was_cut_off_is_refused(written, tmp_path, share):
-    path = tmp_path / "torn"
-    content = written.read_bytes()
-    path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises((DamagedLedger, NotALedger)):
-        use(path)
 
 
 @given(st.integers(0, 10**9), st.binary(min_size=1, max_size=64))
@@ -229,59 +194,6 @@ def test_a_disk_that_is_full_takes_nothing_and_forgets_nothing(path):
         path=str(path),
     )
     assert out == ["True", "True", "True", "0"]
-
-
-NOBODY = """
-def refused(verb):
-    try:
-        verb()
-    except LedgerUnavailable:
-        return "unavailable"
-    except DiscreetError as error:
-        return type(error).__name__
-    return "done"
-
-os.chmod(folder, 0o755)
-for name in os.listdir(folder):
-    os.chmod(os.path.join(folder, name), mode)
-if os.getuid() == 0:
-    os.setgid(65534)
-    os.setuid(65534)
-"""
-
-
-@pytest.fixture
-def open_folder():
-    """A folder that other users can enter."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder)
-        path.chmod(0o755)
-        yield path
-        path.chmod(0o755)
-
-
-@pytest.mark.parametrize("mode", [0o444, 0o600])
-def test_a_ledger_that_may_not_be_written_is_unavailable(open_folder, mode):
-    path = open_folder / "ledger"
-    with Ledger.open(path, **TERMS) as ledger:
-        ledger.charge(ONE, key="k")
-    open_folder.chmod(0o555)
-    out = run(
-        NOBODY
-        + """
-charge = lambda ledger: ledger.charge(Pure(epsilon="0.1"), key="l")
-say(refused(lambda: charge(Ledger.open(path))))
-say(refused(lambda: charge(Ledger.open(path, unit=row(), budget=Budget(epsilon=1)))))
-""",
-        path=str(path),
-        folder=str(open_folder),
-        mode=mode,
-    )
-    assert out == ["unavailable", "unavailable"]
-    open_folder.chmod(0o755)
-    path.chmod(0o600)
-    with Ledger.open(path) as ledger:
-        assert ledger.receipt.seq == 2
 
 
 # --- other terms --------------------------------------------------------------------------------
@@ -358,20 +270,6 @@ def test_what_is_no_key_is_refused(ledger, key):
         with pytest.raises(InputError):
             verb()
     assert ledger.receipt.seq == 1
-
-
-def test_a_charge_needs_a_key_or_a_question(ledger):
-    with pytest.raises(InputError):
-        ledger.charge(ONE)
-
-
-@pytest.mark.parametrize("answer", [None, "text", 7, bytearray(b"x"), memoryview(b"x")])
-def test_an_answer_is_bytes(ledger, answer):
-    ledger.charge(ONE, key="k")
-    ledger.start("k")
-    with pytest.raises(WrongKind):
-        ledger.release("k", answer)
-    assert ledger.receipt.seq == 3
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,7 @@ def test_storms_find_steps_in_a_wrong_order(tmp_path, analyst, point, kinds):
 # --- races ------------------------------------------------------------------------------------
 
 
+@pytest.mark.theorem("cell-filters")
 def test_exactly_what_there_is_room_for_is_granted(tmp_path, shared):
     plan = race.Plan(address=shared, folder=tmp_path, processes=6, attempts=600, limit=200)
     found = race.race(plan)

@@ -146,23 +146,3 @@ def test_errors_hold_nothing_of_what_is_stored(ledger, path):
         shown += f"{found!s} {found!r}"
         found = found.__cause__ or found.__context__
     assert "secret" not in shown
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE entry SET line = x'00'",
-        "UPDATE entry SET answer = 7 WHERE kind = 'release'",
-        "UPDATE entry SET key = x'00' WHERE seq = 2",
-    ],
-)
-def test_a_torn_cell_is_damage(ledger, path, change):
-    direct(
-        path,
-        "PRAGMA writable_schema = ON",
-        "UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'entry'",
-    )
-    direct(path, "DROP TRIGGER never_changed", change)
-    ledger.close()
-    with pytest.raises(DamagedLedger), Ledger.open(path) as torn:
-        torn.start("secret key")

@@ -182,19 +182,6 @@ def test_if_it_was_written_after_all_the_state_is_that_of_the_disk(opened):
     assert charge("c", "0.5")(ledger).new
 
 
-def test_a_step_that_was_not_taken_in_time_is_withdrawn(opened):
-    ledger = opened[0]
-    gate, callers = held(opened, [])
-    ledger._link._timeout = 0.3
-    with pytest.raises(LedgerUnavailable) as error:
-        charge("a")(ledger)
-    assert "same key" in error.value.do
-    ledger._link._timeout = 20
-    finish(gate, callers)
-    assert keys(ledger) == []
-    assert charge("a")(ledger).new
-
-
 # --- interrupts -----------------------------------------------------------------------------------
 
 

@@ -1,6 +1,5 @@
 """Ledgers as they are used: steps and keys, accounts, threads, processes, forks and ends."""
 
-import signal
 import threading
 
 import pytest
@@ -16,10 +15,10 @@ from discreet.errors import (
     QuestionClosed,
 )
 from discreet.ledger import Ledger, Receipt, Started, StoredAnswer
-from discreet.loss import Approximate, GaussianDP, Pure, ZeroConcentrated
+from discreet.loss import Approximate, GaussianDP, Pure
 from discreet.mechanisms import Laplace
 from discreet.units import person, row
-from tests.ledger.programs import Program, direct, run
+from tests.ledger.programs import direct, run
 
 ONE = Pure(epsilon="0.1")
 PEOPLE = {"reason": "a longer study", "by": "ana", "approved_by": "ben"}
@@ -185,17 +184,6 @@ def test_an_account_counts_for_all_above_it(ledger):
     assert left(ledger, "data/flu") == 2 * 10**23
 
 
-def test_accounts_have_their_own_currencies(ledger):
-    ledger.open_account("data/flu", budget=Budget(rho="0.02"), by="ana")
-    price = Budget(rho=1).price(ONE)
-    assert ledger.charge(ONE, key="k", account="data/flu").amounts == (
-        ("data", (10**23, 0)),
-        ("data/flu", price),
-    )
-    assert ledger.guarantee("data/flu") == ZeroConcentrated(rho="0.02")
-    assert ledger.guarantee() == Pure(epsilon=1)
-
-
 def test_opening_an_account_twice_finds_it(ledger):
     budget = Budget(epsilon="0.5")
     first = ledger.open_account("data/flu", budget=budget, by="ana")
@@ -312,23 +300,6 @@ def test_a_ledger_is_opened_again_with_what_it_knows(path):
         Ledger.open(path, unit=row(), budget=known, account="data", constant=[]).close()
 
 
-def test_a_ledger_keeps_two_routes_across_restarts_and_raises(path):
-    budget = Budget(epsilon=5, delta="1e-9")
-    with Ledger.open(path, unit=row(), budget=budget) as ledger:
-        ledger.charge(ZeroConcentrated(rho="0.00075"), key="small")
-        assert ledger.left().how_many(Pure(epsilon=1)) == 4
-        ledger.open_account("data/flu", budget=Budget(epsilon=2, delta="1e-6"), by="ana")
-        raised = ledger.raise_limit("data", budget=Budget(epsilon=6, delta="1e-8"), **PEOPLE)
-        assert raised.budget.currency == budget.currency
-        ledger.charge(GaussianDP(mu="0.05"), key="both", account="data/flu")
-        left = ledger.left().amounts
-    with Ledger.open(path, unit=row(), budget=Budget(epsilon=6, delta="1e-8")) as again:
-        assert again.left().amounts == left
-        assert again.left().how_many(Pure(epsilon=1)) == 5
-        again.open_account("data/flu", budget=Budget(epsilon=2, delta="1e-6"), by="ana")
-        again.verify().raise_if_bad()
-
-
 def test_a_closed_ledger_says_so(ledger):
     ledger.charge(ONE, key="k")
     lazy = ledger.entries()
@@ -348,56 +319,7 @@ def test_a_closed_ledger_says_so(ledger):
     assert repr(ledger) == "<closed ledger>"
 
 
-def test_a_closed_ledger_leaves_one_file_and_its_journal(ledger, path):
-    ledger.charge(ONE, key="k")
-    ledger.find("q")
-    ledger.close()
-    names = sorted(each.name for each in path.parent.iterdir())
-    assert names == [path.name + name for name in ("", "-journal")]
-
-
 # --- threads and processes ----------------------------------------------------------------------
-
-
-RACE = """
-ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1))
-say(ledger.id)
-hear()
-granted = []
-def ask(thread):
-    for number in range(25):
-        try:
-            ledger.charge(Pure(epsilon="0.01"), key=f"{me}-{thread}-{number}")
-            granted.append(1)
-        except OverBudget:
-            pass
-threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(3)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-say(len(granted))
-ledger.close()
-"""
-
-
-@pytest.mark.theorem("cell-filters")
-def test_processes_that_create_and_share_a_ledger_never_overspend(path):
-    programs = [Program(RACE, path=str(path), me=number) for number in range(4)]
-    try:
-        names = {program.hear() for program in programs}
-        assert len(names) == 1
-        for program in programs:
-            program.tell()
-        granted = sum(int(program.hear()) for program in programs)
-        for program in programs:
-            program.end()
-    finally:
-        for program in programs:
-            program.__exit__()
-    assert granted == 100
-    with Ledger.open(path) as ledger:
-        assert ledger.left().amounts == (0, 0)
-        assert kinds(ledger) == ["open", *["charge"] * 100]
-        assert ledger.verify().problems == ()
 
 
 @pytest.mark.theorem("one-answer")
@@ -425,63 +347,6 @@ def test_workers_that_race_for_one_key_tell_one_answer(ledger, path):
     assert kinds(ledger).count("release") == 1
     for other in others:
         other.close()
-
-
-KILLED = """
-ledger = Ledger.open(path, unit=row(), budget=Budget(epsilon=1), timeout=20)
-for number in range(1000):
-    ledger.charge(Pure(epsilon="0.001"), key=f"{me}-{number}")
-    say(f"{me}-{number}")
-"""
-
-
-@pytest.mark.theorem("sqlite-durable")
-def test_what_a_killed_process_was_told_is_there(path):
-    told = set()
-    for me in range(3):
-        with Program(KILLED, path=str(path), me=me) as program:
-            for _ in range(30):
-                told.add(program.hear())
-            program.process.kill()
-            told |= set(program.process.stdout.read().split("\n")[:-1])
-    with Ledger.open(path) as ledger:
-        keys = {entry["key"] for entry in ledger.entries(after=1)}
-        assert told <= keys
-        assert len(keys) <= len(told) + 3
-        assert ledger.left().amounts[0] == (1000 - len(keys)) * 10**21
-        assert ledger.verify().problems == ()
-
-
-HOLDER = """
-store = SQLiteStore(path, timeout=20)
-store.open()
-with store.exclusive():
-    say("held")
-    hear()
-"""
-
-
-def test_a_stopped_process_is_waited_for_and_then_given_up(path):
-    Ledger.open(path, unit=row(), budget=Budget(epsilon=1)).close()
-    ledger = Ledger.open(path)
-    writer = ledger._link._store
-    with Program(HOLDER, path=str(path)) as holder:
-        assert holder.hear() == "held"
-        holder.process.send_signal(signal.SIGSTOP)
-        writer._timeout = 0.4
-        with pytest.raises(LedgerUnavailable) as error:
-            ledger.charge(ONE, key="k")
-        assert "same key" in error.value.do
-        assert ledger.left().amounts[0] == 10**24
-        assert ledger.find("q") is None
-        holder.process.send_signal(signal.SIGCONT)
-        holder.tell()
-        holder.end()
-        writer._timeout = 60
-    first = ledger.charge(ONE, key="k")
-    assert first.seq == 2
-    assert left(ledger) == 9 * 10**23
-    ledger.close()
 
 
 # --- forks --------------------------------------------------------------------------------------

@@ -84,14 +84,6 @@ def quanta(pair):
     return tuple(amount_up(part) for part in pair)
 
 
-def test_the_scopes_of_the_model_hold_the_records_of_the_boxes():
-    groups, sites = (0, 1, 2, None), (0, 1, 99)
-    for name, box in SCOPES.items():
-        for record in [(group, site) for group in range(4) for site in range(3)]:
-            values = {"group": groups[record[0]], "site": sites[record[1]]}
-            assert (values in (box or Box.everything())) == (record in HOLDS[name])
-
-
 class Uses(RuleBasedStateMachine):
     """Two ledgers on one file, the model, and what was seen so far."""
 

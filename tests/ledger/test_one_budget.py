@@ -22,7 +22,6 @@ from discreet.ledger.verify import verify_file
 from discreet.ledger.witness import WitnessFile
 from discreet.loss import Pure
 from discreet.units import row
-from tests.ledger.programs import forked
 
 TERMS = {"unit": row(), "budget": Budget(epsilon=1)}
 MOST = Pure(epsilon="0.9")
@@ -211,33 +210,6 @@ def test_what_is_left_of_a_ledger_is_no_place_for_a_new_one(path, how):
     for terms in (TERMS, {}):
         with pytest.raises((DamagedLedger, NotALedger)):
             Ledger.open(path, **terms)
-
-
-@pytest.mark.parametrize("how", ["removed", "emptied", "truncated"])
-def test_a_file_that_is_damaged_while_it_is_open_takes_no_charges(path, how):
-    with Ledger.open(path, **TERMS) as ledger:
-        ledger.charge(LITTLE, key="first")
-        if how == "removed":
-            path.unlink()
-        else:
-            os.truncate(path, 0 if how == "emptied" else 4096)
-        with pytest.raises((DamagedLedger, NotALedger)):
-            ledger.charge(MOST, key="second")
-        assert in_other_process(path) in {"DamagedLedger", "NotALedger"}
-
-
-def test_ledgers_are_made_at_once(tmp_path):
-    names = ["x", "x.ledger", "x.ledger.more", "x", "x"]
-    for case in range(8):
-        folder = tmp_path / str(case)
-        folder.mkdir()
-        children = [
-            forked(lambda place=folder / name: Ledger.open(place, **TERMS).close())
-            for name in names
-        ]
-        assert [os.waitpid(child, 0)[1] for child in children] == [0] * 5
-        left = sorted(file.name for file in folder.iterdir() if "-" not in file.name)
-        assert left == sorted({*names})
 
 
 # --- backups ------------------------------------------------------------------------------------

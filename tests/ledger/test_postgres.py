@@ -11,12 +11,10 @@ import psycopg
 import pytest
 
 from discreet.accounting import Budget
-from discreet.cli.options import command_inputs
 from discreet.errors import (
     LedgerError,
     LedgerUnavailable,
     NewerFormat,
-    NotALedger,
     OverBudget,
     WrongKind,
 )
@@ -96,21 +94,6 @@ def test_a_missing_driver_is_explained(monkeypatch):
         store_for("postgresql://127.0.0.1/clinic", timeout=1)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "CREATE TABLE {}.people (name text)",
-        "CREATE VIEW {}.meta AS SELECT 1 AS one",
-        "CREATE TABLE {}.meta (application text, format integer)",
-    ],
-)
-def test_something_else_is_left_alone(owner, name, address, statement):
-    owner(f"CREATE SCHEMA {name}")
-    owner(statement.format(name))
-    with pytest.raises(NotALedger):
-        Ledger.open(address, **TERMS)
-
-
 def test_a_later_format_is_refused(owner, address, ledger):
     owner("UPDATE meta SET format = 2")
     with pytest.raises(NewerFormat):
@@ -181,12 +164,6 @@ def test_servers_that_may_forget_are_refused(setting, address, ledger, name_of_i
     assert ledger.charge(SMALL, key="k").seq == 2
 
 
-def test_a_database_that_cannot_hold_every_text_is_refused(postgres, owner):
-    owner("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
-    with pytest.raises(LedgerUnavailable, match="UTF8"):
-        Ledger.open(postgres.address("x").replace("/postgres#", "/latin#"), **TERMS)
-
-
 @pytest.mark.theorem("postgres-durable")
 def test_the_settings_of_a_role_do_not_weaken_a_ledger(postgres, owner, name, ledger):
     """Where the log has been synced to is told by the server right after each commit."""
@@ -248,19 +225,6 @@ def test_a_killed_client_gives_its_turn_back(address, ledger):
     with Program(STAYS, address=address) as program:
         assert program.hear() == "inside"
         program.process.send_signal(signal.SIGKILL)
-        assert ledger.charge(SMALL, key="k").seq == 2
-
-
-def test_a_server_that_stops_is_told_and_found_again(postgres, address):
-    with Ledger.open(address, **TERMS, timeout=2) as ledger:
-        postgres.stop()
-        try:
-            for _ in range(2):
-                for use in (lambda: ledger.charge(SMALL, key="k"), ledger.left):
-                    with pytest.raises(LedgerUnavailable):
-                        use()
-        finally:
-            postgres.start()
         assert ledger.charge(SMALL, key="k").seq == 2
 
 
@@ -359,11 +323,3 @@ def test_many_clients_are_granted_exactly_the_limit(tmp_path, address, ledger):
     assert (report.problems, report.charges, report.releases) == ((), LIMIT, LIMIT)
     with pytest.raises(OverBudget):
         ledger.charge(Pure(epsilon=f"1/{LIMIT}"), key="one more")
-
-
-def test_planning_sees_a_ledger_on_a_server_and_makes_none(address, ledger, postgres, name):
-    assert command_inputs(ledger=address).before_asking().ledger == address
-    absent = postgres.address(f"{name}_none")
-    assert command_inputs(ledger=absent).before_asking().ledger is None
-    with pytest.raises(NotALedger):
-        Ledger.open(absent)

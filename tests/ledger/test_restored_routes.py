@@ -66,16 +66,6 @@ def test_what_fits_on_every_route_is_granted_after_a_raise(tmp_path, currency):
         assert ledger.verify().ok
 
 
-def test_a_second_restore_keeps_the_rule_whatever_is_vouched_for(tmp_path):
-    with restored(tmp_path, "joint") as ledger:
-        ledger.raise_limit("data", budget=kept("joint", 2), **PEOPLE)
-        last = ledger.backup(tmp_path / "again")
-    with Ledger.restore(tmp_path / "third", tmp_path / "again", last=last, **PEOPLE) as ledger:
-        assert ledger.left().amounts[0] == 10**24
-        with pytest.raises(OverBudget):
-            ledger.charge(RHO_ALONE, key="g")
-
-
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("scope", [None, Box({"ward": equals("A")})])
 @pytest.mark.parametrize("currency", KEPT)

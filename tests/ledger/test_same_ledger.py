@@ -64,35 +64,6 @@ def refuses(ledger):
                 verb(ledger)
 
 
-def test_a_path_means_the_same_wherever_the_process_goes(folders, monkeypatch):
-    before = stands(folders / "B" / NAME)
-    monkeypatch.chdir(folders / "A")
-    ledger = used(NAME)
-    name = ledger.id
-    for place in ("B", "."):
-        monkeypatch.chdir(folders / place)
-        assert ledger.find("asked") is None
-        assert ledger.verify().ledger == name
-        assert next(iter(ledger.entries()))["ledger"] == name
-        ledger.charge(LITTLE, key=place)
-        assert ledger.left().amounts[0] == (6 if place == "B" else 5) * 10**23
-    ledger.close()
-    assert stands(folders / "B" / NAME) == before
-
-
-def test_a_link_is_followed_once(folders):
-    before = stands(folders / "B" / NAME)
-    link = folders / "current"
-    link.symlink_to(folders / "A")
-    ledger = used(link / NAME)
-    link.unlink()
-    link.symlink_to(folders / "B")
-    assert ledger.find("asked") is None
-    assert ledger.charge(LITTLE, key="more").seq == 5
-    ledger.close()
-    assert stands(folders / "B" / NAME) == before
-
-
 @pytest.mark.theorem("one-ledger")
 def test_another_ledger_in_its_place_takes_no_charge(folders):
     ledger = used(folders / "A" / NAME)

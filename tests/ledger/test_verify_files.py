@@ -41,46 +41,6 @@ def test_a_database_is_read(tmp_path):
     assert not verify_file(path, receipts=[LAST.replace(":13:", ":14:")]).ok
 
 
-def test_a_database_is_read_while_it_is_in_use(tmp_path):
-    path = stored(tmp_path / "study.ledger", honest().rows()[:9])
-    writer = sqlite3.connect(path, isolation_level=None)
-    writer.execute("BEGIN IMMEDIATE")
-    writer.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)", honest().rows()[9:])
-    assert verify_file(path).entries == 9
-    writer.execute("COMMIT")
-    assert verify_file(path).entries == 13
-    writer.close()
-
-
-def test_torn_and_other_databases_are_seen(tmp_path):
-    path = stored(tmp_path / "study.ledger", honest().rows(), wal=False)
-    whole = path.read_bytes()
-    torn = tmp_path / "torn.ledger"
-    for length in range(0, len(whole), 1024):
-        torn.write_bytes(whole[:length])
-        assert not verify_file(torn).ok
-    for number in range(100, len(whole), 499):
-        torn.write_bytes(whole[:number] + bytes([whole[number] ^ 0x5A]) + whole[number + 1 :])
-        report = verify_file(torn, receipts=[LAST])
-        assert report.entries <= 26
-    other = tmp_path / "other.db"
-    with closing(sqlite3.connect(other)) as database, database:
-        database.execute("CREATE TABLE people (name)")
-    database.close()
-    assert [problem.kind for problem in verify_file(other).problems] == ["file", "file"]
-
-
-def test_text_that_is_none_is_seen(tmp_path):
-    path = stored(tmp_path / "study.ledger", honest().rows(), wal=False)
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE entry SET key = CAST(X'FF' AS TEXT) WHERE seq = 4")
-        database.execute("UPDATE entry SET line = CAST(X'80' AS TEXT) WHERE seq = 7")
-        database.execute("UPDATE entry SET head = X'00' WHERE seq = 9")
-    database.close()
-    found = {(problem.seq, problem.kind) for problem in verify_file(path).problems}
-    assert {(4, "columns"), (7, "line"), (9, "chain")} <= found
-
-
 def test_a_missing_file_is_an_error(tmp_path):
     for path in (tmp_path / "none", tmp_path):
         with pytest.raises(NotALedger):

@@ -16,7 +16,6 @@ from tests.ledger.chains import (
     HONEST,
     LAST,
     NAME,
-    NY,
     Chain,
     forge,
     honest,
@@ -102,20 +101,6 @@ def test_what_covers_is_never_too_low():
                     covered += 1
                     assert all(owed_by(pair, recorded) >= owed_by(pair, found) for pair in pairs)
     assert covered > 100
-
-
-def test_one_large_box_does_not_cover_two():
-    """Two records in two parts pay for both, and in one box only once."""
-    parts = [ChargedBox(CA, (1,), (1,)), ChargedBox(NY, (1,), (1,))]
-    assert covers(parts, parts)
-    assert not covers([ChargedBox(Box.everything(), (1,), (1,))], parts)
-    assert not covers([*parts, parts[0]], parts)
-    assert not covers(parts[::-1], parts)
-    assert not covers(parts[:1], parts)
-    assert covers([], [])
-    assert covers([ChargedBox(Box.everything(), (1,), (1,))], parts[:1])
-    assert not covers([ChargedBox(Box.everything(), (2,), (1,))], [ChargedBox(CA, (2,), (1,))])
-    assert covers([ChargedBox(CA, (2,), (1,))], [ChargedBox(CA, (2,), (1,))])
 
 
 # --- garbage --------------------------------------------------------------------------------------

@@ -1,9 +1,6 @@
 """Anchors and witnesses: a ledger that was put back is known, and a whole one is never refused."""
 
 import fcntl
-import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -103,87 +100,6 @@ def test_an_anchor_of_another_past_is_not_continued(path, witness):
         with pytest.raises(Tampered):
             witness.extend(ledger, ledger.receipt)
     assert witness.last().receipt.seq == 3
-
-
-KILLED = """
-import os, signal, sys
-from discreet.accounting import Budget
-from discreet.ledger import Ledger, Receipt
-from discreet.ledger import witness as anchors
-from discreet.ledger.witness import WitnessFile
-from discreet.loss import Pure
-from discreet.units import row
-
-def end():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-calls = 0
-def counted(call, half=None):
-    def wrapped(*arguments):
-        global calls
-        calls += 1
-        if calls == stop:
-            if how == "before":
-                end()
-            if how == "half" and half is not None:
-                half(*arguments)
-            else:
-                call(*arguments)
-            end()
-        return call(*arguments)
-    return wrapped
-
-write = os.write
-os.write = counted(write, lambda file, data: write(file, data[: len(data) // 2]))
-os.fsync = counted(os.fsync)
-path, place = sys.argv[1:3]
-stop, how = 0, ""
-for line in sys.stdin:
-    stop, how, calls = int(line.split()[0]), line.split()[1], 0
-    child = os.fork()
-    if not child:
-        with Ledger.open(path, unit=row(), budget=Budget(epsilon=10)) as ledger:
-            witness = WitnessFile(place)
-            witness.check(ledger)
-            for _ in range(3):
-                ledger.charge(Pure(epsilon="0.001"), key=os.urandom(8).hex())
-                witness.extend(ledger, ledger.last_seen)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    print(os.waitstatus_to_exitcode(status), flush=True)
-"""
-
-
-@pytest.mark.theorem("anchored")
-def test_a_kill_between_any_two_writes_refuses_nothing(path, tmp_path):
-    """Each write and each sync of ledger and witness: killed before, in the middle, and after."""
-    place = tmp_path / "elsewhere.witness"
-    with subprocess.Popen(
-        [sys.executable, "-c", KILLED, path, place],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as program:
-        codes = []
-        for call in range(1, 100):
-            if 0 in codes:  # it came to its end
-                break
-            for how in ("before", "half", "after"):
-                program.stdin.write(f"{call} {how}\n")
-                program.stdin.flush()
-                codes.append(int(program.stdout.readline()))
-                with Ledger.open(path, **TERMS) as ledger:
-                    last = WitnessFile(place).last()
-                    if last is not None:
-                        assert ledger.holds(last.receipt)
-                        assert last.receipt.seq <= ledger.receipt.seq
-                    if ledger.receipt.seq == 1 or last is not None:
-                        WitnessFile(place).check(ledger)
-                    else:  # killed before the first line was whole, after the first charge
-                        WitnessFile(place).extend(ledger, ledger.receipt)
-        program.stdin.close()
-    assert codes.count(-signal.SIGKILL) > 12
-    assert codes[-3:] == [0, 0, 0]
 
 
 # --- the file -------------------------------------------------------------------------------------
