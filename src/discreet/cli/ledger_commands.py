@@ -19,7 +19,7 @@ from rich.text import Text
 from discreet.accounting.amounts import format_up
 from discreet.cli.exit_codes import DONE, LEDGER, errors_reported, write_json, write_result
 from discreet.cli.options import EXAMPLES, JsonOption, VerboseOption, command_inputs
-from discreet.errors import NotALedger
+from discreet.errors import NotALedger, OutOfRange
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.own_account import own_account
 from discreet.ledger.store import is_server
@@ -163,6 +163,8 @@ def restore(  # noqa: PLR0913  two people, and what they say
     witness of its own.
     """
     with errors_reported(as_json=as_json):
+        if witness is not None and last is None:
+            raise OutOfRange("--witness says whether --last is the last receipt: give both.")
         address = ledger or command_inputs().named_ledger()
         with Ledger.restore(
             address,
@@ -170,7 +172,7 @@ def restore(  # noqa: PLR0913  two people, and what they say
             reason=reason,
             by=by,
             approved_by=approved_by,
-            receipts=[*(receipt or ()), *([] if last is None else _anchored(witness))],
+            receipts=[*(receipt or ()), *_anchored(witness)],
             last=last,
         ) as restored:
             write_result(
