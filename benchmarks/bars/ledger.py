@@ -23,11 +23,11 @@ def bars(runs: Figures, slow: str, times: Mapping[str, float], entries: int) -> 
     return [*found, _start(times, entries)]
 
 
-def notes(runs: Figures, here: str) -> list[Bar]:
+def notes(runs: Figures, other: str, here: str) -> list[Bar]:
     """Return figures that depend on the machine and decide nothing."""
     rate = runs[here][GROUPED]["per_second"]
     return [
-        _many(runs, here, f"{FASTER} times as many questions, {here}", binding=False),
+        _many(runs, other, f"{FASTER} times as many questions, {other}", binding=False),
         Bar(
             text=f"at least 1,000 questions a second, {here}",
             measured=figures(rate),
