@@ -5,8 +5,8 @@ Trust: kernel.  It is the only process of a server that reads data or draws nois
 It takes one job at a time from a socket that it inherits, works through a session, and sends plain
 JSON back.  Charges, starts and releases go to the process that writes the ledger
 (:mod:`discreet.service.workers.writer`): the order of these steps is that of every session.  Before
-data is read the memory limit of the plan's class is set.  An error of a session travels in its three
-sentences; of any other error nothing is sent but that there was one.
+data is read the memory limit of the plan's class is set.  An error of a session travels in its
+three sentences; of any other error nothing is sent but that there was one.
 """
 
 from __future__ import annotations
