@@ -174,6 +174,7 @@ _COMMON: Final[Mapping[str, Check]] = {
     "kind": _is_text,
     "at": _is_time,
 }
+_CHECKS: Final = {kind: {**_COMMON, **fields} for kind, fields in _KINDS.items()}
 
 
 def _digest(data: bytes) -> str:
@@ -195,8 +196,8 @@ def parse_entry(line: object) -> tuple[Fields, str]:
     if not isinstance(fields, dict) or canonical(fields) != line:
         return {}, "it is not an object in canonical JSON."
     kind = fields.get("kind")
-    own = _KINDS.get(kind) if isinstance(kind, str) else None
-    checks = {**_COMMON, **(own or {})}
+    own = _CHECKS.get(kind) if isinstance(kind, str) else None
+    checks = own or _COMMON
     wrong = [name for name, value in fields.items() if not checks.get(name, _is_any)(value)]
     message = ""
     if fields.get("format") != _FORMAT:
@@ -631,10 +632,10 @@ class Audit:
         if entry["key"] in self._requests:
             yield "charge", "its key was charged before."
         self._requests.setdefault(entry["key"], _Request())
-        asked = [entry[name] for name in ("account", "tree", "scope", "delta")]
-        if _digest(canonical([*asked, entry["question"]]).encode()) != entry["body"]:
+        asked = canonical([entry[name] for name in ("account", "tree", "scope", "delta")])[:-1]
+        if _digest(f"{asked},{canonical(entry['question'])}]".encode()) != entry["body"]:
             yield "charge", "its body is not the digest of what it asks for."
-        name = canonical([*asked, entry["boxes"], entry["amounts"]])
+        name = asked + canonical([entry["boxes"], entry["amounts"]])
         if name not in self._known:
             if len(self._known) >= _KEPT:
                 self._known.clear()
