@@ -149,7 +149,7 @@ MUTANTS: Final = (
         new="            if last is None:\n",
         why="A restored copy forgets charges, and nobody notices.",
         caught_by=(
-            "tests/ledger/test_one_budget.py::test_an_older_state_in_the_place_of_an_open_ledger_is_refused",
+            "tests/ledger/test_one_budget.py::test_another_past_in_the_place_of_an_open_ledger_is_refused",
         ),
     ),
     Mutant(

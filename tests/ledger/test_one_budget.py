@@ -22,6 +22,7 @@ from discreet.ledger.verify import verify_file
 from discreet.ledger.witness import WitnessFile
 from discreet.loss import Pure
 from discreet.units import row
+from tests.ledger.programs import direct
 
 TERMS = {"unit": row(), "budget": Budget(epsilon=1)}
 MOST = Pure(epsilon="0.9")
@@ -188,16 +189,20 @@ def test_an_older_state_in_the_same_file_is_known_by_its_witness(path, tmp_path)
         witness.check(ledger)
 
 
-def test_an_older_state_in_the_place_of_an_open_ledger_is_refused(path):
+def test_another_past_in_the_place_of_an_open_ledger_is_refused(path):
+    """The same file, put back and charged again until it is as long, with one more commit."""
     with Ledger.open(path, **TERMS) as ledger:
-        ledger.charge(LITTLE, key="k")
-        older = path.read_bytes()
-        ledger.charge(LITTLE, key="l")
-        path.write_bytes(older)
+        ledger.charge(LITTLE, key="a")
+        kept = path.read_bytes()
+        ledger.charge(LITTLE, key="b")
+        path.write_bytes(kept)
+        with Ledger.open(path) as other:
+            other.charge(LITTLE, key="c")
+        direct(path, "PRAGMA user_version = 2", "PRAGMA user_version = 1")
         with pytest.raises(DamagedLedger):
-            ledger.charge(LITTLE, key="m")
+            ledger.charge(LITTLE, key="f")
         with pytest.raises(DamagedLedger):
-            ledger.find("m")
+            ledger.left()
 
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "truncated"])

@@ -97,13 +97,6 @@ def test_what_fits_in_two_ways_in_two_places_passes():
     assert kinds(chain.rows()) == ["sum"]
 
 
-def test_a_restored_record_passes():
-    chain = honest()
-    chain.restore()
-    chain.ask("d")
-    assert verify(chain.rows()).ok
-
-
 # --- changes in place: the chain shows them -------------------------------------------------------
 
 
