@@ -1,6 +1,7 @@
 """What a newcomer is told before paying, on a table whose size is public."""
 
 import json
+import re
 
 import pytest
 
@@ -143,3 +144,24 @@ def test_numbers_and_words_are_written_as_people_do(votes):
     told = answered(votes, "explain").stdout
     assert "a id" not in told
     assert "an id" in told
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [
+        "COUNT(DISTINCT school) AS n FROM votes",
+        "COUNTIF(age IS NULL) AS n FROM votes",
+        "COUNT(*) - COUNT(age) AS n FROM votes",
+        "SUM(CASE WHEN age IS NULL THEN 1 ELSE 0 END) AS n FROM votes",
+        "COUNT(*) AS n FROM votes WHERE age IS NULL",
+        "COUNT(*) AS n FROM votes WHERE school = '12'",
+    ],
+)
+def test_what_nothing_says_the_size_of_is_compared_with_the_whole_table(votes, counted):
+    told = refused(votes, f"SELECT {counted}", 0.005)
+    assert "it is at most about 750, the rows of the table" in told
+    assert " % of the most)" in told
+    plan = answered(votes, "plan", f"SELECT {counted}", "--epsilon=0.1").stdout
+    half, at_least = re.search(r"n ± (\d+), readable from about (\d+) on", plan).groups()
+    assert abs(int(at_least) - 2 * int(half)) <= 1
+    assert run(votes, "ask", f"SELECT {counted}", "--epsilon=0.1").exit_code == 0

@@ -97,3 +97,20 @@ def test_a_synthetic_table_may_cost_exactly_the_budget(tmp_path):
     assert "age: 32 bins of several values, which are spread evenly" in plan
     done = answered(tmp_path, *made, "--out=made.csv")
     assert "0 % of the budget left" in done.stderr
+
+
+def test_no_number_with_noise_is_shown_as_certain(tmp_path):
+    write(tmp_path / "few.csv", [{"a": at % 3 + 60, "b": at % 3 + 60, "c": 5} for at in range(900)])
+    bounds = [f"--bounds={each}" for each in ("a=10:61", "b=0:100", "c=0:5")]
+    bounds += [f"--type={name}=integer" for name in "abc"]
+    answered(tmp_path, "init", "few.csv", "--unit=row", "--yes", "--epsilon=99", *bounds)
+    asked = "SELECT MAX(a) AS top, MIN(b) AS low, MAX(b) AS high, MEDIAN(b) AS m, AVG(c) AS c"
+    for _ in range(2):  # the second time from the ledger
+        told = answered(
+            tmp_path, "ask", f"{asked}, COUNT(*) AS n FROM few", "--epsilon=80", "--confirm"
+        )
+        row = told.stdout.splitlines()[2]
+        assert "± 0 " not in row
+        assert row.lstrip().startswith("at least 61 ")
+        assert " 61 ± <1 " in row
+        assert row.endswith("900 ± <1")

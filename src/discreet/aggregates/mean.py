@@ -21,7 +21,9 @@ values, and its interval is widened to hold the value that is shown.
 Definition.  A mean of values at most H away from a center is center + theta, theta = S / n.  The
 noisy sum is S + s Z, in steps of s, and the noisy number of rows n + Y.  For every theta let q be
 the reach of s Z - theta Y at the confidence.  The interval holds every theta within H for which
-|noisy S - theta noisy n| <= q.
+|noisy S - theta noisy n| <= q.  If there is none, noise has moved the ratio far beyond a
+bound, and the interval reaches inward from there as far as noise does: a point would be read as
+certain.
 Theorem (key ``ratio-interval``; after Fieller 1954).  If n >= 1, the interval holds the mean with
 at least the confidence, and no share of it is lost to treating the two noises apart.
 Proof.  For the true theta, noisy S - theta noisy n = s Z - theta Y: its distance from zero is at
@@ -190,7 +192,10 @@ def mean_interval(estimator: Mean, noisy: Noisy, confidence: Fraction) -> Ends:
     ratios = _Ratios(sums, rows, *_cells(estimator, total, count, confidence))
     point = sums / np.maximum(rows, 1.0)
     low, high = ratios.ends()
-    low, high = np.where(np.isnan(low), point, low), np.where(np.isnan(high), point, high)
+    reach = ratios.reached[-1] / np.maximum(rows, 1.0)
+    none, far = np.isnan(low), float_up(estimator.radius)
+    low = np.where(none, np.minimum(point, far - reach), low)
+    high = np.where(none, np.maximum(point, reach - far), high)
     center = np.full(noisy.size, float(estimator.center))
     bottom, top = added((low, high), widened(center, center))
     return _within_bounds(estimator, bottom, top)

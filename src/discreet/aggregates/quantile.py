@@ -101,6 +101,10 @@ class QuantileEstimator(Estimator):
     def clamped(self) -> tuple[str, ...]:
         return (self.measure,)
 
+    def value_bounds(self) -> tuple[Fraction, Fraction]:
+        last = self.grid.value(self.grid.leaves - 1)
+        return self.grid.low, last if self.grid.high is None else self.grid.high
+
     def predict(self, name: str, forecast: NoiseForecast) -> Predicted:
         return _ranks(name, self.choices(), forecast)
 

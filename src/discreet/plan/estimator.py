@@ -252,6 +252,10 @@ class Estimator(ABC):
         """Return the measures that depend on bounds on values."""
         return tuple(self.steps())
 
+    def value_bounds(self) -> tuple[Fraction, Fraction] | None:
+        """Return the bounds of a value that is chosen among those of the rows; None for others."""
+        return None
+
     def error_terms(self) -> dict[ReleaseInput, Fraction]:
         """Return by what the noise of each input is multiplied in the error, about.
 

@@ -8,7 +8,9 @@ its keys can have, and for each other condition by what it leaves of declared va
 that is unknown).  The column of the unit has a value for each person, and where no declared value
 meets a condition no row is expected.  A mean or a sum is expected a sixth of the bounds away from
 their end near zero, a deviation to be a sixth of them.  Products and ratios are off by the sum of
-the shares by which their parts are.  An output is *blind* where its half-width is more than two
+the shares by which their parts are.  A count that nothing declared says anything about, as one of
+rows without a value or of the different values of a text, is compared with the largest that it can
+be.  An output is *blind* where its half-width is more than two
 fifths of the number that is expected, which leaves room for rounded sizes before it is half of it,
 and *weak* where it is more than a tenth.  An answer is *empty* where hardly any group can reach the
 number of people from which groups are shown.
@@ -30,6 +32,7 @@ from discreet.plan.statistics.answer_layout import AnswerColumn
 from discreet.query.expressions import (
     Aggregate,
     Call,
+    Case,
     Cast,
     Column,
     Expression,
@@ -80,6 +83,8 @@ class ExpectedOutput:
     number: Fraction | None
     about: str
     ranks: bool = False
+    largest: bool = False
+    """Whether ``number`` is the largest that it can be, and nothing says how large it is."""
 
     @property
     def share(self) -> Fraction | None:
@@ -106,7 +111,8 @@ class ExpectedOutput:
         share = self.share
         if share is None:
             return "unknown"
-        return f"{short(100 * share)} %" if share < 1 else "more than the number itself"
+        of = " of the most" if self.largest else ""
+        return f"{short(100 * share)} %{of}" if share < 1 else "more than the number itself"
 
 
 @final
@@ -162,7 +168,12 @@ class Expectation:
             yield f"{why}: not asked without confirm"
             return
         for each in self.outputs:
-            if each.share is not None:
+            if each.largest and each.half_width is not None and not each.blind:
+                yield (
+                    f"{each.output} {_width(each)}, readable from about "
+                    f"{short(2 * each.half_width)} on: {each.about}"
+                )
+            elif each.share is not None:
                 verdict = "unreadable" if each.blind else "rough" if each.weak else "fine"
                 yield f"{each.output} {_width(each)} ({each.percent}), {verdict}: {each.about}"
 
@@ -201,8 +212,13 @@ def rows_of_a_group(request: EngineRequest, schema: Schema) -> int | None:
     return None if size is None else _group(request, schema, size)[1]
 
 
-def _group(request: EngineRequest, schema: Schema, size: PublicSize) -> tuple[int, int]:
-    """Return about how many people and rows one group has."""
+def _group(
+    request: EngineRequest, schema: Schema, size: PublicSize, unknown: Fraction = _UNKNOWN
+) -> tuple[int, int]:
+    """Return about how many people and rows one group has.
+
+    Of these, a condition leaves the part ``unknown`` if nothing declared says how many meet it.
+    """
     kept = Fraction(1)
     conditions = {
         part
@@ -220,10 +236,10 @@ def _group(request: EngineRequest, schema: Schema, size: PublicSize) -> tuple[in
             continue
         match condition:
             case Call(function="IN" | "=", arguments=(Column() as column, *_)):
-                share = _kept(condition, columns, counts)
+                share = _kept(condition, columns, counts, unknown)
                 listed[column] = min(listed.get(column, Fraction(1)), share)
             case _:
-                kept *= _kept(condition, columns, counts)
+                kept *= _kept(condition, columns, counts, unknown)
     kept *= math.prod(listed.values())
     alone = bool(request.unit) and set(request.unit) <= set(keys)
     groups = max(_groups(request.public, keys, counts), size.people if alone else 1)
@@ -299,12 +315,15 @@ def _about_keys(
 
 
 def _kept(
-    condition: Expression, columns: Mapping[str, ColumnFacts], counts: Mapping[str, int]
+    condition: Expression,
+    columns: Mapping[str, ColumnFacts],
+    counts: Mapping[str, int],
+    unknown: Fraction,
 ) -> Fraction:
     """Return about what share of the rows meets a condition."""
     match condition:
         case Call(function="IN" | "=", arguments=(Column(name=name), *values)):
-            share = _one_value(columns.get(folded(name)), counts.get(folded(name)))
+            share = _one_value(columns.get(folded(name)), counts.get(folded(name)), unknown)
             return min(Fraction(1), share * len(values))
         case Call(function="<>", arguments=(Column(), Literal())):
             return Fraction(1) - _UNKNOWN
@@ -312,28 +331,28 @@ def _kept(
             function="<" | "<=" | ">" | ">=" as way,
             arguments=(Column(name=name), Literal(value=int() | Fraction() as end)),
         ):
-            return _range(columns.get(folded(name)), Fraction(end), above=way[0] == ">")
+            above = way[0] == ">"
+            return _range(columns.get(folded(name)), Fraction(end), unknown, above=above)
         case Column() | Call(function="NOT" | "IS TRUE" | "IS FALSE"):
             return _HALF
         case Call(function="OR", arguments=parts):
-            return min(
-                Fraction(1), sum((_kept(part, columns, counts) for part in parts), Fraction(0))
-            )
+            kept = (_kept(part, columns, counts, unknown) for part in parts)
+            return min(Fraction(1), sum(kept, Fraction(0)))
         case _:
-            return _UNKNOWN
+            return unknown
 
 
-def _one_value(facts: ColumnFacts | None, count: int | None) -> Fraction:
+def _one_value(facts: ColumnFacts | None, count: int | None, unknown: Fraction) -> Fraction:
     if count is None:
-        return _UNKNOWN
+        return unknown
     spread = facts is not None and facts.categories is None and count == _declared(facts)
     return max(Fraction(1, count), _RARE) if spread else Fraction(1, count)
 
 
-def _range(facts: ColumnFacts | None, end: Fraction, *, above: bool) -> Fraction:
+def _range(facts: ColumnFacts | None, end: Fraction, unknown: Fraction, *, above: bool) -> Fraction:
     ends = _ends(facts)
     if ends is None or ends[0] == ends[1]:
-        return _UNKNOWN
+        return unknown
     share = (end - ends[0]) / (ends[1] - ends[0])
     share = 1 - share if above else share
     return min(max(share, Fraction(1, 20)), Fraction(1))
@@ -352,7 +371,8 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
         group = f"one {keys[0]}"
     needed = None if plan.selection is None else int(plan.selection.smallest(Fraction(1, 2)))
     widths = {each.output: each for each in plan.predicted}
-    about = _Group(plan=plan, schema=schema, people=people, rows=rows, words=group)
+    most = _group(request, schema, size, Fraction(1))[1]
+    about = _Group(plan=plan, schema=schema, people=people, rows=rows, most=most, words=group)
     outputs = []
     for column in plan.layout.outputs:
         predicted = widths.get(column.name)
@@ -381,6 +401,7 @@ class _Group:
     schema: Schema
     people: int
     rows: int
+    most: int
     words: str
 
     def output(self, expression: Expression, predicted: Predicted) -> ExpectedOutput | None:
@@ -392,8 +413,17 @@ class _Group:
         if not used:
             return None
         width, ranks = predicted.half_width, False
-        number, about = None, f"{self.words} has about {counted(self.rows, 'row', 'rows')}"
+        number, about = None, f"{self.words} has about {_rows(self.rows)}"
         functions = {each.function for each in used}
+        if width is not None and all(map(_is_count, used)) and self._unknown(expression, used):
+            about = f"it is at most about {self.most:,}, the rows of {self.words}"
+            return ExpectedOutput(
+                output=predicted.output,
+                half_width=width,
+                number=Fraction(self.most),
+                about=about,
+                largest=True,
+            )
         alone = used[0] if isinstance(expression, Column) else None
         if functions & _QUANTILES:
             number, ranks = Fraction(self.rows), True
@@ -412,6 +442,20 @@ class _Group:
         return ExpectedOutput(
             output=predicted.output, half_width=width, number=number, about=about, ranks=ranks
         )
+
+    def _unknown(self, expression: Expression, used: Sequence[Aggregate]) -> bool:
+        """Whether nothing declared says how large a count is, or a sum or difference of counts."""
+        if any(each.distinct for each in used):
+            return len(used) == 1 and self._number(used[0]) is None
+        conditions = [each.where for each in used if each.where is not None]
+        conditions += [each.argument for each in used if isinstance(each.argument, Case)]
+        missing = any(
+            isinstance(node, Call) and node.function == "IS NULL"
+            for condition in conditions
+            for node in walk(condition)
+        )
+        differ = isinstance(expression, Call) and expression.function == "-"
+        return missing or differ or self.most > self.rows
 
     def _slots(self) -> dict[str, Aggregate]:
         return {each.slot: each.aggregate for each in self.plan.estimates}
@@ -527,6 +571,19 @@ def counted(number: int, one: str, more: str) -> str:
     ('1 row', '2,000 rows')
     """
     return f"{number:,} {one if number == 1 else more}"
+
+
+def _is_count(aggregate: Aggregate) -> bool:
+    """Whether it counts, as a sum of ones and zeros does too."""
+    if aggregate.function != "SUM" or not isinstance(aggregate.argument, Case):
+        return aggregate.function == "COUNT"
+    values = {value for _, value in aggregate.argument.branches}
+    values |= {aggregate.argument.default or Literal(None)}
+    return values <= {Literal(0), Literal(1), Literal(None)}
+
+
+def _rows(number: int) -> str:
+    return counted(number, "row", "rows")
 
 
 def _bounds(aggregate: Aggregate, plan: Plan, schema: Schema) -> tuple[Fraction, Fraction] | None:

@@ -49,6 +49,7 @@ from discreet.aggregates.noisy_totals import FramedCounts, Intervals
 from discreet.aggregates.rationals import Rationals, weighted
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.plan.noise_errors import half_width
+from discreet.plan.statistics.truncation import limits_bind
 from discreet.query.expressions import Column, Expression, Grouped, Literal, Window, walk
 from discreet.query.types import Type
 from discreet.release.formula_ranges import Ranges
@@ -414,7 +415,15 @@ class _Table:
             low=low.arrow(),
             high=high.arrow(),
             unclipped=None if inside is values else values.arrow(),
+            clamped=self._clamped(expression),
         )
+
+    def _clamped(self, expression: Expression) -> tuple[Fraction, Fraction] | None:
+        """Return the bounds of a value that is one of the rows, if rows beyond them count there."""
+        if not (isinstance(expression, Column) and limits_bind(self.plan.truncations)):
+            return None
+        estimator = self._used(expression).get(expression.name)
+        return None if estimator is None else estimator.value_bounds()
 
     def _list(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
         """Return a column of lists; the ends of its intervals are lists too."""

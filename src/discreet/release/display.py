@@ -3,7 +3,9 @@
 Trust: public.  Drawn with matplotlib, which is an extra.
 
 Definition.  A number is shown as ``v ± h`` if its interval reaches about as far to both sides, else
-as ``v [low, high]``.  Digits go down to the second digit of h.  It is *weak* if h, the distance to
+as ``v [low, high]``.  Digits go down to the second digit of h.  An interval of one whole number is
+no certainty, and shown as ``± <1``; at a bound to which values were moved it is shown as ``at
+least`` or ``at most``.  It is *weak* if h, the distance to
 the farther end, is more than a quarter of it.
 
 HTML, for notebooks, is escaped, has no scripts, and loads nothing.
@@ -56,12 +58,16 @@ def cells(column: ReleasedColumn, rows: int) -> list[ShownCell]:
     ...                         low=pa.array([114, 1]), high=pa.array([126, 13]))
     >>> [(cell.text, cell.weak) for cell in cells(visits, 10)]
     [('120 ± 6', False), ('7 ± 6', True)]
+    >>> oldest = ReleasedColumn(name="age", type=Type.INTEGER, values=pa.array([65, 64]),
+    ...     low=pa.array([65, 64]), high=pa.array([65, 64]), clamped=(Fraction(0), Fraction(65)))
+    >>> [cell.text for cell in cells(oldest, 10)]
+    ['at least 65', '64 ± <1']
     """
     values = column.values.slice(0, rows).to_pylist()
     if column.low is None or column.high is None or column.listed:
         return [ShownCell(plain(value)) for value in values]
     lows, highs = (end.slice(0, rows).to_pylist() for end in (column.low, column.high))
-    return [_cell(*cell, column.type) for cell in zip(values, lows, highs, strict=True)]
+    return [_cell(*cell, column) for cell in zip(values, lows, highs, strict=True)]
 
 
 def plain(value: Any) -> str:
@@ -86,14 +92,19 @@ def plain(value: Any) -> str:
             return str(value)
 
 
-def _cell(value: Any, low: Any, high: Any, kind: Type) -> ShownCell:
+def _cell(value: Any, low: Any, high: Any, column: ReleasedColumn) -> ShownCell:
     if value is None:
         return ShownCell(_NULL)
     if low is None or high is None:
         return ShownCell(f"{plain(value)} {_UNBOUNDED}", weak=True)
     half = max(high - value, value - low)
+    if low == high and column.clamped is not None and value in column.clamped:
+        side = "at most" if value == column.clamped[0] else "at least"
+        return ShownCell(f"{side} {plain(value)}", ends=True)
+    if low == high:
+        return ShownCell(f"{plain(value)} ± {_ONE_NUMBER}", ends=True)
     weak = half > WEAK * abs(value)
-    places = 0 if kind is Type.INTEGER else _places(half)
+    places = 0 if column.type is Type.INTEGER else _places(half)
     if abs((high - value) - (value - low)) <= _LOPSIDED * (high - low):
         return ShownCell(
             f"{_number(value, places)} ± {_number(half, places)}", ends=True, weak=weak
@@ -102,6 +113,7 @@ def _cell(value: Any, low: Any, high: Any, kind: Type) -> ShownCell:
     return ShownCell(f"{_number(value, places)} [{ends[0]}, {ends[1]}]", ends=True, weak=weak)
 
 
+_ONE_NUMBER: Final = "<1"
 _NULL: Final = plain(None)
 _UNBOUNDED: Final = "[?]"
 

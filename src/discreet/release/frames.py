@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, final
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ class ReleasedColumn:
     """A column of an answer; ``low`` and ``high`` are None if it is no number with noise.
 
     ``unclipped`` are the numbers as noise left them, where some were moved into their intervals.
+    ``clamped`` are bounds if values beyond them may have counted as the nearer one.
     """
 
     name: str
@@ -33,6 +35,7 @@ class ReleasedColumn:
     low: pa.Array | None = None
     high: pa.Array | None = None
     unclipped: pa.Array | None = None
+    clamped: tuple[Fraction, Fraction] | None = None
 
     @property
     def listed(self) -> bool:

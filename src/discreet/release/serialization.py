@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -154,6 +155,8 @@ def _column(column: ReleasedColumn) -> dict[str, Any]:
     }
     if column.unclipped is not None:
         document["unclipped"] = _values(column.unclipped, column.type)
+    if column.clamped is not None:
+        document["clamped"] = [str(end) for end in column.clamped]
     return document
 
 
@@ -196,7 +199,12 @@ def _read_column(document: Mapping[str, Any]) -> ReleasedColumn:
         low=array(document["low"]),
         high=array(document["high"]),
         unclipped=array(document.get("unclipped")),
+        clamped=_bounds(document.get("clamped")),
     )
+
+
+def _bounds(ends: list[str] | None) -> tuple[Fraction, Fraction] | None:
+    return None if ends is None else (Fraction(ends[0]), Fraction(ends[1]))
 
 
 def _array(values: list[Any] | str, kind: Type, arrow: pa.DataType) -> pa.Array:
