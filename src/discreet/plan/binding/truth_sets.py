@@ -548,13 +548,23 @@ def unmet_conditions(predicates: Sequence[Expression], facts: Mapping[str, Facts
 
 def _declared(facts: Facts) -> Values | None:
     """Return the values that a column is declared to have, if it is."""
-    if facts.categories is not None:
-        declared = one_of(*facts.categories)
-    elif facts.bounds is not None:
+    if facts.categories is None and facts.bounds is not None:
         declared = between(*facts.bounds)
-    else:
-        return None
-    return declared | is_null() if facts.nullable else declared
+        return declared | is_null() if facts.nullable else declared
+    return None if facts.categories is None else declared_values(facts)
+
+
+def declared_values(facts: Facts) -> Values:
+    """Return the values that a column may have by its categories, and by whether it may be NULL.
+
+    >>> sex = Facts(type=Type.TEXT, categories=("f", "m"), nullable=False)
+    >>> print(declared_values(sex))
+    'f', 'm'
+    >>> print(declared_values(Facts(type=Type.BOOLEAN)))
+    anything
+    """
+    listed = is_not_null() if not facts.categories else one_of(*facts.categories)
+    return listed | is_null() if facts.nullable else listed
 
 
 def _told(facts: Facts) -> str:

@@ -4,6 +4,10 @@ Trust: public.  One CASE gives every row one cell or none, and counts are sums o
 read.  So what is inferred here about conditions decides what is counted, and never how far one unit
 moves it.
 
+Combinations that need a value which its column is declared not to have are left out.  A row that
+has one all the same makes the conditions of some cell true, and is counted in it, or of none, and
+is counted nowhere: never twice.
+
 Definition.  Conditions are made of *atoms* by AND, OR, NOT, IS TRUE, IS FALSE, IS NULL, and CASE.
 An atom compares an expression with literals, or is any other condition.  The values of an
 expression, NULL among them, fall into *pieces* within which all its atoms agree.  A *combination*
@@ -27,10 +31,15 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.values import Values, equals, is_not_null, is_null
-from discreet.plan.binding.truth_sets import ComparedValues, compared_values, listed_values
+from discreet.accounting.values import Values, anything, equals, is_not_null, is_null
+from discreet.plan.binding.truth_sets import (
+    ComparedValues,
+    compared_values,
+    declared_values,
+    listed_values,
+)
 from discreet.plan.binding.value_facts import Facts, KnownFacts, facts_of
-from discreet.query.expressions import Call, Case, Expression, Literal, walk
+from discreet.query.expressions import Call, Case, Column, Expression, Literal, walk
 from discreet.query.types import Type
 
 MOST_CELLS: Final = 4096
@@ -119,20 +128,24 @@ class _Axis:
     """The atoms of one expression, and its pieces: for each atom its truth in every piece."""
 
     place: int
+    declared: Values
     atoms: dict[ComparedValues, bool] = field(default_factory=dict)
     truths: dict[ComparedValues, Truth] = field(default_factory=dict)
 
     def divide(self) -> int:
-        """Divide the values into pieces, and return how many there are."""
-        cuts = sorted({cut for atom in self.atoms for values in atom for cut in values.cuts})
+        """Divide the declared values into pieces, and return how many there are."""
+        sets = [self.declared, *(values for atom in self.atoms for values in atom)]
+        cuts = sorted({cut for values in sets for cut in values.cuts})
         places = {cut: place for place, cut in enumerate(cuts)}
+        known = np.flatnonzero(_inside(self.declared, places))
         rows = []
         for atom, positive in self.atoms.items():
             row = np.full(len(cuts) + 2, _NULL, np.int8)
             row[_inside(atom.false, places)] = _FALSE
             row[_inside(atom.true, places)] = _TRUE
             rows.append(np.where(row == _NULL, _FALSE, row) if positive else row)
-        first = np.sort(np.unique(np.stack(rows), axis=1, return_index=True)[1])
+        apart = np.unique(np.stack(rows)[:, known], axis=1, return_index=True)[1]
+        first = known[np.sort(apart)]
         self.truths = {atom: row[first] for atom, row in zip(self.atoms, rows, strict=True)}
         return int(first.size)
 
@@ -176,14 +189,23 @@ class _Grid:
                 return
             case _:
                 looked, atom = self._atom(condition)
-                axis = self._axes.setdefault(looked, _Axis(len(self._axes)))
+                axis = self._axis(looked)
                 axis.atoms[atom] = axis.atoms.get(atom, True) and positive
+
+    def _axis(self, looked: Expression) -> _Axis:
+        if looked not in self._axes:
+            known = anything()
+            if isinstance(looked, Column):
+                known = declared_values(self._facts[looked.name])
+            self._axes[looked] = _Axis(len(self._axes), known)
+        return self._axes[looked]
 
     def divide(self) -> bool:
         """Divide all axes, or say that there are too many combinations, or mixed types."""
         sizes = []
         for axis in self._axes.values():
-            kinds = {values.kind for atom in axis.atoms for values in atom} - {None}
+            sets = [axis.declared, *(values for atom in axis.atoms for values in atom)]
+            kinds = {values.kind for values in sets} - {None}
             if len(kinds) > 1:
                 return False
             sizes.append(axis.divide())
