@@ -167,8 +167,7 @@ def variances(rows, mean, spread, groups=GROUPS, size=1):
     return drawn(truths, mechanisms, groups=groups, label="variances")
 
 
-@pytest.mark.theorem("variance-box")
-@pytest.mark.theorem("joint-box")
+@pytest.mark.theorem("variance-interval")
 @pytest.mark.parametrize("root", [False, True])
 @pytest.mark.parametrize("sample", [False, True])
 @pytest.mark.parametrize(
@@ -190,9 +189,18 @@ def test_variances_are_held(root, sample, rows, mean, spread):
     value = estimator.value(Type.FLOAT, noisy)
     assert ((ends[0] <= value) & (value <= ends[1])).all()
     assert ends[0].min() >= 0
+    if rows >= 400:
+        less = 0.15 * (ends[1] - ends[0])
+        inner = ends[0] + less, ends[1] - less
+        assert not enough(held(inner, truth**0.5 if root else truth), GROUPS, C95)
+        box = known(noisy, s=(-9, 9), n=(0, 1), q=(-9, 9))
+        wide = estimator.range(box, box.box(estimator.totals()))
+        assert enough(held(wide, truth**0.5 if root else truth), GROUPS, C95)
+        assert (ends[1] - ends[0]).mean() < 0.8 * (wide[1] - wide[0]).mean()
 
 
 @pytest.mark.theorem("variance-box")
+@pytest.mark.theorem("joint-box")
 def test_the_range_of_a_variance_is_that_of_all_points_of_the_box():
     source = np.random.default_rng(3)
     for _ in range(200):

@@ -21,6 +21,19 @@ largest at the largest Q and the smallest S**2, a concave function of u whose la
 its vertex, or at the end of the interval of u that is nearest to it; and smallest at the smallest Q
 and the largest S**2, a concave function again, which is smallest at one of the ends.
 For a sample the range is multiplied by that of n / (n - 1), n >= 2.
+
+Definition.  Let Z, X and Y be the independent noises of Q, S and n, in the units of the values, t a
+mean, v a variance, and q(t, v) the reach of Z - 2 t X + (offset + t**2 - v) Y at a confidence.
+Theorem (key ``variance-interval``).  Let n >= 1, and let t = S / n lie in T but for a chance of b.
+Then but for b and what the confidence of q leaves, the variance v satisfies for some t in T
+|noisy Q - 2 t noisy S + (offset + t**2 - v) noisy n| <= q(t, v), and where noisy n is positive,
+it lies between the smallest and the largest value of w + (t - m)**2, less and more q / noisy n,
+m being noisy S / noisy n and w = offset + noisy Q / noisy n - m**2.
+Proof.  With t = S / n, Q - 2 t S + (offset + t**2 - v) n is n times offset + Q / n - t**2 - v = 0.
+So the left side is the size of the noise; and divided by noisy n it is that of w + (t - m)**2 - v.
+With larger factors the reach is no smaller than one step of each noise less (Birnbaum 1948), so the
+largest factors in T, and for the variances that were not excluded so far, may take its place, over
+and over.
 """
 
 from __future__ import annotations
@@ -34,7 +47,7 @@ from typing import Final, final
 import numpy as np
 
 from discreet.aggregates.intervals import Ends, hull, multiplied, widened
-from discreet.aggregates.mean import WIDTH_WORDS, Mean, measure_mean
+from discreet.aggregates.mean import WIDTH_WORDS, Mean, mean_interval, measure_mean
 from discreet.aggregates.measurer import Measurer, shown
 from discreet.aggregates.noisy_totals import Box, Intervals, Noisy
 from discreet.aggregates.rationals import Floats
@@ -48,6 +61,7 @@ from discreet.plan.estimator import (
     Predicted,
     four_digits_up,
 )
+from discreet.plan.noise_errors import half_width
 from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.statistics.fixed_point import fixed_square
 from discreet.query.expression_text import said
@@ -56,6 +70,10 @@ from discreet.query.types import Type
 from discreet.requests.engine_request import Total
 
 _VARIANCE_ROUNDING: Final = 2.0**-44
+_FOR_MEAN: Final = Fraction(1, 10)
+_ROUNDS: Final = 3
+_STEPS: Final = 24
+_POINTS: Final = 1 << 10
 
 
 @final
@@ -127,6 +145,21 @@ class Variance(Estimator):
                 variance *= rows / (rows - 1.0)
         inside = np.clip(variance, 0.0, _largest_variance(self))
         return np.sqrt(inside) if self.root else inside
+
+    def interval(self, known: Intervals) -> Ends:
+        """Return all variances that the noises allow together (key ``variance-interval``)."""
+        totals = [known.noisy.totals[name] for name in self.totals()]
+        if any(total.shared for total in totals):
+            return self.range(known, known.box(self.totals()))
+        return known.of_ratio(
+            self.squares,
+            self.mean.count,
+            lambda part: hull(
+                variance_interval(self, part.noisy, part.confidence),
+                part.point(self.value(Type.FLOAT, part.noisy)),
+            ),
+            lambda part: self.range(part, part.box(self.totals())),
+        )
 
     def range(self, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
         """Return all variances that the box allows (key ``variance-box``)."""
@@ -215,6 +248,85 @@ def variance_range(estimator: Variance, rows: Ends, sums: Ends, squares: Ends) -
         return low, high
     bottom, top = widened(np.sqrt(low), np.sqrt(high))
     return np.maximum(bottom, 0.0), top
+
+
+def variance_interval(estimator: Variance, noisy: Noisy, confidence: Fraction) -> Ends:
+    """Return what the variance of each group lies between, or its root.
+
+    The mean gets a tenth of the chance to miss, and so does the number of rows of a sample.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> from discreet.aggregates.noisy_totals import NoisyTotal, Run
+    >>> one = lambda value, scale: NoisyTotal((
+    ...     Run(values=np.array([value]), mechanism=Laplace(scale=scale)),))
+    >>> noisy = Noisy(size=1, keys=(), chosen=(),
+    ...               totals={"s": one(0, 50), "n": one(1000, 1), "q": one(-850_000, 1250)})
+    >>> mean = Mean(measure="s", count="n", step=Fraction(1), center=Fraction(50),
+    ...             low=Fraction(0), high=Fraction(100))
+    >>> variance = Variance(mean=mean, squares="q", square_step=Fraction(1),
+    ...     offset=Fraction(1250), sample=False, root=False)
+    >>> [float(end[0].round()) for end in variance_interval(variance, noisy, Fraction(19, 20))]
+    [394.0, 406.0]
+    """
+    mean, missed = estimator.mean, 1 - confidence
+    most, offset = _largest_variance(estimator), float(estimator.offset)
+    largest = float_up(mean.radius**2)
+    count = noisy.totals[mean.count]
+    noisy_rows = count.exact().nearest()
+    rows = np.maximum(noisy_rows, 1.0)
+    sums = noisy.totals[mean.measure].exact().nearest() * float(mean.step)
+    squares = noisy.totals[estimator.squares].exact().nearest() * float(estimator.square_step)
+    parts = 2 if estimator.sample else 1
+    ends = mean_interval(mean, noisy, 1 - missed * _FOR_MEAN)
+    ends = ends[0] - float(mean.center), ends[1] - float(mean.center)
+    inside = (ends[0] <= 0.0) & (ends[1] >= 0.0)
+    near = np.where(inside, 0.0, np.minimum(np.abs(ends[0]), np.abs(ends[1])))
+    far = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+    low, high = np.zeros(noisy.size), np.full(noisy.size, largest)
+    with np.errstate(all="ignore"):
+        middle = sums / rows
+        apart = np.maximum(np.abs(ends[0] - middle), np.abs(ends[1] - middle)) ** 2
+        outside = np.maximum(np.maximum(ends[0] - middle, middle - ends[1]), 0.0) ** 2
+        center = offset + squares / rows - middle**2
+        slack = _VARIANCE_ROUNDING * (offset + np.abs(squares / rows) + 2 * middle**2 + apart)
+        for _ in range(_ROUNDS):
+            third = np.maximum(offset + far**2 - low, high - offset - near**2)
+            reach = _reach(estimator, noisy, far, third, 1 - missed * (1 - parts * _FOR_MEAN))
+            reach = reach / rows + slack
+            low = np.clip(center + outside - reach, 0.0, largest)
+            high = np.clip(center + apart + reach, np.minimum(reach, largest), largest)
+    if estimator.sample:
+        known = count.interval(1 - missed * _FOR_MEAN)
+        least, top = np.maximum(known[0], 2.0), np.maximum(known[1], 2.0)
+        low, high = multiplied((low, high), widened(top / (top - 1.0), least / (least - 1.0)))
+    unknown = (noisy_rows < 1.0) | np.isnan(low) | np.isnan(high)
+    low = np.where(unknown, 0.0, np.clip(low, 0.0, most))
+    high = np.where(unknown, most, np.clip(high, 0.0, most))
+    if not estimator.root:
+        return low, high
+    bottom, top = widened(np.sqrt(low), np.sqrt(high))
+    return np.maximum(bottom, 0.0), top
+
+
+def _reach(
+    estimator: Variance, noisy: Noisy, mean: Floats, variance: Floats, confidence: Fraction
+) -> Floats:
+    """Return the reach of all noises, for factors of the sum and the count rounded up to a few."""
+    radius = float_up(estimator.mean.radius)
+    steps = np.ceil(mean / radius * _STEPS), np.ceil(variance / radius**2 * _STEPS)
+    pairs, places = np.unique(np.stack(steps), axis=1, return_inverse=True)
+    totals, reach = noisy.totals, estimator.mean.radius
+    found = []
+    for first, second in pairs.T.tolist():
+        weights = (
+            (estimator.squares, estimator.square_step),
+            (estimator.mean.measure, 2 * reach * estimator.mean.step * Fraction(first) / _STEPS),
+            (estimator.mean.count, reach * reach * Fraction(second) / _STEPS),
+        )
+        terms = [term for name, weight in weights for term in totals[name].terms(weight)]
+        more = sum((weight for weight, _ in terms), Fraction(0))
+        found.append(float_up(half_width(tuple(terms), confidence, points=_POINTS) + more))
+    return np.array(found)[places.ravel()]
 
 
 def _at(inverse: Floats, offset: float, square: Floats, deviation: Floats, way: float) -> Floats:
