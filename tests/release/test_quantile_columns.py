@@ -110,4 +110,4 @@ def test_the_plan_says_how_many_ranks():
     assert f"and {above.offset} ranks higher" in plan.details
     assert plan.details.count("for the interval") == 2
     spent = [2 * each.added / each.mechanism.scale for each in (value, below, above)]
-    assert spent[1] == spent[2] == spent[0] / 4  # a third of the whole for both
+    assert spent[1] == spent[2] == spent[0] / 18  # a tenth of the whole for both

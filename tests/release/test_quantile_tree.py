@@ -376,7 +376,7 @@ def test_twenty_quantiles_err_by_less_than_half_of_what_single_choices_do(kind):
 @pytest.mark.parametrize("price", [{"epsilon": F(1)}, {"rho": F(1, 10)}])
 def test_a_tree_costs_its_share_and_is_one_release(relation, price):
     kind = Relation.read(relation)
-    part = twenty()
+    part = dataclasses.replace(twenty(), as_tree=True)
     if "epsilon" in price:
         choices = part.within_epsilon(price["epsilon"], kind)
     else:

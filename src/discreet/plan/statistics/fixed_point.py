@@ -13,8 +13,8 @@ integer from ``low`` to ``high``.
 Proof.  The last step of the expression is a clamp to these integers; NaN and infinities are NULL.
 
 Definition.  A public grid says which leaf a value is in, and which value a leaf stands for.  Values
-are clamped to their bounds, and the range between them is cut into at most 4096
-leaves.  Whole numbers with fewer values have a leaf each; more of them share leaves of equally many
+are clamped to their bounds, and the range between them is cut into 4096
+leaves.  Up to 65,536 whole numbers have a leaf each; more of them share leaves of equally many
 numbers.  Which leaf a value next to an edge falls into may be decided by the rounding of floats: it
 is the same leaf on every engine, and no promise depends on it.
 """
@@ -241,6 +241,7 @@ def _is_above(number: Fraction, exponent: int) -> bool:
 
 
 MOST_LEAVES: Final = 4096
+_MOST_WHOLE: Final = 1 << 16
 _SAFE: Final = 2**62
 
 
@@ -291,7 +292,7 @@ def grid_of(
 
 
 def _whole_grid(value: Expression, low: int, high: int) -> tuple[Expression, Grid]:
-    width = -(-(high - low + 1) // MOST_LEAVES)
+    width = -(-(high - low + 1) // _MOST_WHOLE)
     distance = Call("-", (clamped(value, Fraction(low), Fraction(high)), Literal(low)))
     leaf = distance if width == 1 else Call("DIV", (distance, Literal(width)))
     leaves = -(-(high - low + 1) // width)
