@@ -12,7 +12,7 @@ from scipy import stats
 from discreet.exact import Interval
 from discreet.mechanisms import Exponential
 from discreet.noise.bernoulli import CoinSizes
-from discreet.plan.pricing.group_sensitivity import QuantileChoice
+from discreet.plan.pricing.group_sensitivity import QuantileChoice, block_edges
 from discreet.query.expressions import FINEST_LEVEL
 from discreet.release import choices as leaf_choice
 from discreet.release.choices import chosen_leaves
@@ -66,6 +66,54 @@ def check_one(choice, counts):
         return int(found[0])
 
     check_law(program, lambda leaf: law[leaf], unexplored=Fraction(1, 20), max_runs=2500)
+
+
+def in_blocks(counts, near, side):
+    """The definition: the value with all beyond it, then blocks that double with every two."""
+    edges, found = block_edges(len(counts)), []
+    for start, stop in pairwise((-1, *edges)):
+        apart = [side * (leaf - near) for leaf in range(len(counts))]
+        inside = [start < max(each, 0) <= stop for each in apart]
+        found.append(sum(count for count, there in zip(counts, inside, strict=True) if there))
+    ends = [min(max(near + side * edge, 0), len(counts) - 1) for edge in edges]
+    return (found, ends) if side > 0 else (found[::-1], ends[::-1])
+
+
+@pytest.mark.theorem("quantile-blocks")
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize("near", [0, 3, 7])
+@pytest.mark.parametrize("counts", [[0] * 8, [1, 0, 0, 2, 0, 0, 1, 0], [3, 0, 0, 0, 0, 0, 0, 1]])
+def test_the_law_of_an_end_is_that_of_its_blocks(counts, near, side):
+    blocks, ends = in_blocks(counts, near, side)
+    choice = choice_of(leaves=len(blocks), offset=2 * side, scale=2)
+    law = law_of(choice, blocks)
+    end = replace(choice, leaves=len(counts))
+
+    def program(entropy):
+        sparse = sparse_of([counts])
+        found = chosen_leaves(
+            end, sparse, groups=1, near=np.array([near]), entropy=entropy, sizes=TINY
+        )
+        return int(found[0])
+
+    def chance(leaf):
+        inside = [law[at] for at, each in enumerate(ends) if each == leaf]
+        return Interval(sum(each.low for each in inside), sum(each.high for each in inside))
+
+    check_law(program, chance, unexplored=Fraction(1, 20), max_runs=2500)
+
+
+@pytest.mark.theorem("quantile-blocks")
+@pytest.mark.parametrize("side", [-1, 1])
+def test_blocks_of_several_groups_are_those_of_each(side):
+    tables = [[1, 2, 0, 4, 0, 0, 7, 1, 3], [0] * 9, [5, 0, 0, 0, 0, 0, 0, 0, 0]]
+    near = np.array([4, 2, 8])
+    edges = block_edges(9)
+    group, block, count = leaf_choice._in_blocks(sparse_of(tables), near, edges, side)
+    found = np.zeros((3, len(edges)), np.int64)
+    found[group, block] = count
+    assert found.tolist() == [in_blocks(*each, side)[0] for each in zip(tables, near, strict=True)]
+    assert sorted(set(zip(group, block, strict=True))) == list(zip(group, block, strict=True))
 
 
 TABLES = [

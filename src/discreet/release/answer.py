@@ -56,7 +56,14 @@ from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.bounds_search import FALSE_ALARM, BoundsSearch, BoundsTarget, FoundBounds
 from discreet.plan.plan import Plan
-from discreet.plan.pricing.group_sensitivity import UNITS, LeafChoice, Noise, ScoredChoice, trees_of
+from discreet.plan.pricing.group_sensitivity import (
+    UNITS,
+    LeafChoice,
+    LeafUse,
+    Noise,
+    ScoredChoice,
+    trees_of,
+)
 from discreet.plan.pricing.linear_strategy import kept_leaves
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
@@ -351,6 +358,7 @@ def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Ru
 def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> Iterator[Chosen]:
     """Draw each tree once, and make all other choices."""
     read: dict[LeafChoice, Integers] = {}
+    values: dict[LeafUse, Integers] = {}
     for tree, choices in trees_of(plan.choices).items():
         from discreet.release.choices import read_tree  # noqa: PLC0415  rare
 
@@ -358,18 +366,25 @@ def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> I
         read.update(read_tree(tree, choices, inside, groups=places.size, entropy=entropy))
     for choice in plan.choices:
         if isinstance(choice, ScoredChoice):
-            read[choice] = _leaves(choice, raw.leaves[choice.measure], places, entropy)
+            near = values.get(choice.use)
+            read[choice] = _leaves(choice, raw.leaves[choice.measure], places, near, entropy)
+            if choice.side == 0:
+                values[choice.use] = read[choice]
         yield Chosen(choice=choice, leaves=read[choice])
 
 
 def _leaves(
-    choice: ScoredChoice, sparse: SparseLeaves, places: Integers, entropy: Entropy
+    choice: ScoredChoice,
+    sparse: SparseLeaves,
+    places: Integers,
+    near: Integers | None,
+    entropy: Entropy,
 ) -> Integers:
     """Choose leaves in the groups at some places, which rise."""
     inside = kept_leaves(sparse, places)
     from discreet.release.choices import chosen_leaves  # noqa: PLC0415  rare
 
-    return chosen_leaves(choice, inside, groups=places.size, entropy=entropy)
+    return chosen_leaves(choice, inside, groups=places.size, near=near, entropy=entropy)
 
 
 def _check_shape(plan: Plan, raw: RawTotals) -> None:

@@ -20,6 +20,17 @@ their error, integers decide (key ``exponential-inversion``).  Groups are taken 
 thousand runs at a time, and running sums start anew with each of these batches.
 Cost: two runs for each leaf with rows and one for each group, whatever the number of leaves.
 
+Definition.  An end of an interval is chosen among *blocks* on its side of a value v that was chosen
+before: the first holds v and all leaves beyond it, and block j those up to w(j) leaves from v that
+are in none before (:func:`discreet.plan.pricing.group_sensitivity.block_edges`).  The leaf farthest
+from v in the chosen block is the end.
+Theorem (key ``quantile-blocks``).  Given v, an end is a choice among leaves of a histogram of the
+same rows, and so costs what one does (key ``leaf-scores``).  The block is no higher, or no lower,
+than the one of the quantile as often as ``quantile-ends`` says for so many candidates as blocks;
+then the farthest leaf of the block is no higher, or no lower, than the leaf of the quantile.
+Proof.  Blocks follow from v and from public numbers, and are stretches of leaves in their order.
+Blocks beyond the first or the last leaf are empty.
+
 Definition.  Let the noisy count of block c be y(c), let n be the number of rows and F(x) that of
 the rows below boundary x of some leaves.  The *gap* of a level q at x is D(x) = F(x) - q n.  It is
 estimated from the top of the tree on:
@@ -67,17 +78,19 @@ _STEEPEST: Final = Fraction(1 << 200)  # from here on a gap of one is decided
 _SAFE: Final = 1 << 62
 
 
-def chosen_leaves(
+def chosen_leaves(  # noqa: PLR0913  near for ends alone, and sizes for tests
     choice: ScoredChoice,
     sparse: SparseLeaves,
     *,
     groups: int,
+    near: Integers | None = None,
     entropy: Entropy = SYSTEM,
     sizes: CoinSizes = SIZES,
 ) -> Integers:
     """Return the leaf that is chosen in each of so many groups.
 
-    ``sparse`` are the leaves with rows, sorted by group and leaf.
+    ``sparse`` are the leaves with rows, sorted by group and leaf; ``near`` are the values around
+    which there are blocks, if it is chosen among these.
 
     >>> from discreet.mechanisms import Exponential
     >>> from discreet.plan.pricing.group_sensitivity import QuantileChoice
@@ -91,6 +104,47 @@ def chosen_leaves(
     checked_entropy(entropy)
     if not groups:
         return np.zeros(0, np.int64)
+    edges = choice.edges
+    if edges is not None:
+        assert near is not None  # noqa: S101 (values come before their ends)
+        blocks = _in_blocks(sparse, near, edges, choice.side)
+        picked = _chosen(choice, blocks, groups=groups, entropy=entropy, sizes=sizes)
+        return _farthest(picked, near, edges, choice)
+    return _chosen(choice, sparse, groups=groups, entropy=entropy, sizes=sizes)
+
+
+def _in_blocks(
+    sparse: SparseLeaves, near: Integers, edges: tuple[int, ...], side: int
+) -> SparseLeaves:
+    """Return the rows of blocks, from the lowest block on: those below a value, or above it."""
+    group, leaf, count = (np.ascontiguousarray(part, np.int64) for part in sparse)
+    apart = np.maximum((leaf - near[group]) * side, 0)
+    block = np.searchsorted(np.array(edges, np.int64), apart, side="left")
+    block = block if side > 0 else len(edges) - 1 - block
+    place = group * len(edges) + block
+    first = np.flatnonzero(np.append(True, place[1:] != place[:-1])[: place.size])
+    rows = np.add.reduceat(count, first) if first.size else count
+    return group[first], block[first], rows
+
+
+def _farthest(
+    block: Integers, near: Integers, edges: tuple[int, ...], choice: ScoredChoice
+) -> Integers:
+    """Return the leaf of each block that is farthest from the value."""
+    last = choice.leaf_count - 1
+    apart = np.array(edges, np.int64)[block if choice.side > 0 else len(edges) - 1 - block]
+    return np.clip(near + choice.side * apart, 0, last)
+
+
+def _chosen(
+    choice: ScoredChoice,
+    sparse: SparseLeaves,
+    *,
+    groups: int,
+    entropy: Entropy,
+    sizes: CoinSizes,
+) -> Integers:
+    """Return the candidate that is chosen in each group."""
     leaves, aside = choice.mechanism.candidates, abs(choice.offset)
     if aside:
         place = 0 if choice.offset < 0 else leaves - 1

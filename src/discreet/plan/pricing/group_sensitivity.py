@@ -48,6 +48,7 @@ besides is the same in all tables.
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -213,6 +214,23 @@ class Noise:
     distances: GroupSensitivity
 
 
+@functools.lru_cache(maxsize=256)
+def block_edges(leaves: int) -> tuple[int, ...]:
+    """Return how many leaves from a value the blocks on one side of it reach.
+
+    The first block is the value, with all leaves on its other side; blocks double with every two.
+
+    >>> block_edges(20)
+    (0, 1, 2, 3, 4, 6, 8, 12, 16, 24)
+    """
+    edges, more = [0], 1
+    while edges[-1] < leaves - 1:
+        edges.append(edges[-1] + more)
+        if len(edges) > 4 and len(edges) % 2:
+            more *= 2
+    return tuple(edges)
+
+
 LeafUse = tuple[str, Fraction | str]
 """A histogram, and what is chosen from it: a level, or a word."""
 ReleaseInput = tuple[str, Fraction | str | None]
@@ -309,6 +327,16 @@ class ScoredChoice(LeafChoice):
         return 1
 
     @property
+    def edges(self) -> tuple[int, ...] | None:
+        """How far its blocks reach from a value that was chosen before; None for leaves."""
+        return None
+
+    @property
+    def leaf_count(self) -> int:
+        """The number of leaves of its histogram."""
+        return self.mechanism.candidates
+
+    @property
     def spread(self) -> float | Fraction:
         """The scale, in ranks."""
         return self.mechanism.scale
@@ -328,9 +356,14 @@ class ScoredChoice(LeafChoice):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileChoice(ScoredChoice):
-    """A choice of a quantile, or of an end of its interval."""
+    """A choice of a quantile, or of an end of its interval.
+
+    An end of so many leaves is chosen among the blocks of ``block_edges``, on its side of a value
+    that was chosen before: ``leaves`` is None where it is chosen among all leaves.
+    """
 
     level: Fraction
+    leaves: int | None = None
 
     @property
     def use(self) -> LeafUse:
@@ -357,6 +390,14 @@ class QuantileChoice(ScoredChoice):
     @property
     def is_value(self) -> bool:
         return self.side == 0 or not 0 < self.level < 1
+
+    @property
+    def edges(self) -> tuple[int, ...] | None:
+        return None if self.leaves is None else block_edges(self.leaves)
+
+    @property
+    def leaf_count(self) -> int:
+        return self.mechanism.candidates if self.leaves is None else self.leaves
 
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
         """Return how far ranks are from the one that is aimed at, below 0 inside a leaf."""

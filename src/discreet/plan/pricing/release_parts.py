@@ -62,6 +62,7 @@ from discreet.plan.pricing.group_sensitivity import (
     Noise,
     QuantileChoice,
     Releases,
+    block_edges,
     scores_moved,
     steps_up,
 )
@@ -236,7 +237,9 @@ class QuantileLevel(ScoredPart):
     def _choice(self, scale: Fraction, side: int, missed: Fraction) -> QuantileChoice:
         from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
 
-        select = Exponential(candidates=self.leaves, scale=scale)
+        near = self.leaves if side and 0 < self.level < 1 else None
+        candidates = self.leaves if near is None else len(block_edges(near))
+        select = Exponential(candidates=candidates, scale=scale)
         aside = ranks_aside(self.level, select, missed, above=side > 0) if side else 0
         return QuantileChoice(
             measure=self.measure,
@@ -246,6 +249,7 @@ class QuantileLevel(ScoredPart):
             rows=self.rows,
             groups=self.groups,
             available=self.available,
+            leaves=near,
         )
 
 
