@@ -105,6 +105,23 @@ def quantiles(*, tables: list[list[int]], level: float, places: int) -> list[int
     return [int(select(table)) for table in tables]
 
 
+def quantile_draws(  # noqa: PLR0913  one question
+    *, values: list[int], level: float, places: int, moved: int, epsilon: float, draws: int
+) -> list[int]:
+    """Choose a quantile of one table again and again, where so many rows come and go together."""
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+
+    def selection(scale: float) -> dp.Measurement:
+        law = dp.max_divergence()
+        return space >> dp.m.then_private_quantile(law, list(range(places)), level, scale)
+
+    scale = dp.binary_search(
+        lambda scale: selection(scale).map(moved) <= epsilon, bounds=(0.001, 10000.0)
+    )
+    select = selection(scale)
+    return [int(select(values)) for _ in range(draws)]
+
+
 def quantile_lists(
     *, tables: list[list[int]], levels: list[float], places: int
 ) -> list[list[float]]:
@@ -133,6 +150,7 @@ WORK = {
     "noise": noise,
     "rho": rho,
     "quantiles": quantiles,
+    "quantile draws": quantile_draws,
     "quantile_lists": quantile_lists,
 }
 

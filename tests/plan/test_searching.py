@@ -213,7 +213,7 @@ PREDICTED = [
     ("AVG(note)", {"size": 1000}, "w with 1000 rows"),
     ("SUM(note)", {}, " b, b the larger"),
     ("VAR_POP(note)", {}, "w**2 / n"),
-    ("STDDEV(note)", {}, "the root of"),
+    ("STDDEV(note)", {}, "a deviation of s"),
     ("VAR_POP(note)", {"size": 1000}, "w**2 with 1000"),
     ("STDDEV(note)", {"size": 1000}, "w with 1000"),
     ("MEDIAN(born)", {}, "ranks"),

@@ -5,9 +5,11 @@ Trust: kernel.
 Definition.  Besides the count and the centered sum of a mean, the sum of (x - c)**2 - h**2 / 2 is
 measured, c the middle of the bounds and h half their range.
 
-Theorem (key ``variance-error``).  Let means of centered values and of centered squares be off by at
-most e and f, and |S / n| <= h.  Then the variance is off by at most f + e (2 h + e).  Dividing by
-n - 1 in place of n, with at least p rows, multiplies that by p / (p - 1), and adds h**2 / (p - 1).
+Theorem (key ``variance-error``).  Let t and v be the true mean and variance, |t| <= h, and let the
+noisy number of rows be at least p.  If the mean is off by at most e, and the noise of
+``variance-interval`` at t and v is at most q, the variance is off by at most q / p + e**2.
+No factor there is larger than 2 h, and offset + h**2.  Dividing by n - 1 in place of n
+multiplies that by p / (p - 1), and adds h**2 / (p - 1).
 
 Where a noisy number of rows is below 1, or below 2 for a variance of a sample, 1 or 2 takes its
 place.  A variance of values between two bounds is at most a quarter of the square of their
@@ -39,7 +41,7 @@ and over.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -110,15 +112,12 @@ class Variance(Estimator):
         """Divide the noises of both numerators by the rows (key ``variance-error``)."""
         mean, radius = self.mean, self.mean.radius
         if forecast.size is None:
-            about = four_digits_up(self._first_order(forecast.half_width))
-            words = f"about ± {self._root_words()}{about} / n, for n rows in the group"
+            words = f"about ± {self._about(forecast.half_width(self._joint()))}"
             return Predicted(output=name, half_width=None, words=words)
         half = largest = radius * radius
-        widths, rows = forecast.divided(mean.count, mean.numerator(), self._numerator())
+        widths, rows = forecast.divided(mean.count, mean.numerator(), self._joint())
         if rows > 1:
-            off = (widths[0] + mean.step) / rows
-            square_off = (widths[1] + self.square_step) / rows
-            half = square_off + off * (2 * radius + off)
+            half = (widths[1] + self.square_step) / rows + ((widths[0] + mean.step) / rows) ** 2
             if self.sample:
                 half = half * rows / (rows - 1) + largest / (rows - 1)
         half = min(half, largest)
@@ -130,9 +129,8 @@ class Variance(Estimator):
             power, factor = ("w", 1) if self.root else ("w**2", 2)
             half = four_digits_up(predicted.half_width / REFERENCE_WIDTH**factor)
             return f"about ± {half} {power} with {forecast.size} rows in the group, {WIDTH_WORDS}"
-        about = self._first_order(forecast.drawn_half_width) / REFERENCE_WIDTH**2
-        words = f"about ± {self._root_words()}{four_digits_up(about)} w**2 / n"
-        return f"{words}, for n rows in the group, {WIDTH_WORDS}"
+        half = forecast.drawn_half_width(self._joint()) / REFERENCE_WIDTH**2
+        return f"about ± {self._about(half, ' w**2')}, {WIDTH_WORDS}"
 
     def value(self, kind: Type, noisy: Noisy) -> Floats:
         mean, least = self.mean, 2.0 if self.sample else 1.0
@@ -167,22 +165,24 @@ class Variance(Estimator):
         ends = variance_range(self, box[mean.count], box[mean.measure], box[self.squares])
         return hull(ends, known.point(self.value(Type.FLOAT, known.noisy)))
 
-    def _first_order(self, half_width: Callable[[Factors], Fraction]) -> Fraction:
-        """Return the error times the number of rows, to first order."""
-        return half_width(self._numerator()) + 2 * self.mean.radius * half_width(
-            self.mean.numerator()
-        )
+    def _about(self, half: Fraction, unit: str = "") -> str:
+        """Say an error times the number of rows, to first order; a root rises by 1 / (2 s)."""
+        if self.root:
+            return f"{four_digits_up(half / 2)}{unit} / (n s), for n rows and a deviation of s"
+        return f"{four_digits_up(half)}{unit} / n, for n rows in the group"
 
-    def _numerator(self) -> Factors:
-        """Return the noises of the squares and, for the largest of them, of the count."""
-        return {self.squares: self.square_step, self.mean.count: self._largest_square()}
+    def _joint(self) -> Factors:
+        """Return the noises with the largest factors that any mean and variance give them."""
+        mean, radius = self.mean, self.mean.radius
+        return {
+            self.squares: self.square_step,
+            mean.measure: 2 * radius * mean.step,
+            mean.count: self.offset + radius * radius,
+        }
 
     def _largest_square(self) -> Fraction:
         """Return how large a square less the offset is, at most."""
         return max(self.offset, self.mean.radius**2 - self.offset)
-
-    def _root_words(self) -> str:
-        return "the root of " if self.root else ""
 
 
 def measure_variance(measurer: Measurer, aggregate: Aggregate) -> Variance:
