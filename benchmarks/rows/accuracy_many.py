@@ -61,10 +61,8 @@ def hundred(bench: Bench) -> Iterator[AccuracyRow]:
     """Divide a budget among a hundred counts, by its route of rho, as OpenDP's zCDP does."""
     for delta in (DELTA, "1e-6"):
         budget = dp.Budget(epsilon=1, delta=delta)
-        tables = {"r": bench.tables["R"]}
-        with dp.open(tables, policy=POLICIES["R"], budget=budget, test_mode=True) as session:
-            left = session.remaining
-            rho = left.amounts[left.budget.components.index("rho")]
+        rho = Fraction(budget.limit[budget.components.index("rho")], 10**24)
+        with dp.open({"r": bench.tables["R"]}, policy=POLICIES["R"], test_mode=True) as session:
             plan = session.plan("SELECT COUNT(*) AS n FROM r", rho=rho / 100)
         law = plan.noises[0].mechanism
         yield AccuracyRow(

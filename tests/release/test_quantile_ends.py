@@ -277,7 +277,7 @@ def test_ends_that_cross_are_both_held():
 
 @pytest.mark.theorem("part-prices")
 def test_a_quantile_and_its_ends_share_one_price():
-    """Two thirds stay with the value; the lowest and the highest value keep all of it."""
+    """Nine tenths stay with the value; the lowest and the highest value keep all of it."""
     level = QuantileLevel(
         measure="x", level=Fraction(1, 4), leaves=100, rows=3, groups=2, available=None
     )
