@@ -1,9 +1,10 @@
 """The choice of leaves: its law by enumeration, at sizes beyond it, and on absurd counts."""
 
+import math
 import time
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from scipy import stats
 from discreet.exact import Interval
 from discreet.mechanisms import Exponential
 from discreet.noise.bernoulli import CoinSizes
-from discreet.plan.pricing.group_sensitivity import QuantileChoice, block_edges
+from discreet.plan.noise_errors import ranks_around
+from discreet.plan.pricing.group_sensitivity import QuantileChoice, QuantileSpan, spans_of
 from discreet.query.expressions import FINEST_LEVEL
 from discreet.release import choices as leaf_choice
-from discreet.release.choices import chosen_leaves
+from discreet.release.choices import chosen_leaves, chosen_spans
 from tests.noise.laws import ALPHA, WrongLaw, check_law, stream
 
 TINY = CoinSizes(word_bits=4, step_bits=3)
@@ -68,52 +70,100 @@ def check_one(choice, counts):
     check_law(program, lambda leaf: law[leaf], unexplored=Fraction(1, 20), max_runs=2500)
 
 
-def in_blocks(counts, near, side):
-    """The definition: the value with all beyond it, then blocks that double with every two."""
-    edges, found = block_edges(len(counts)), []
-    for start, stop in pairwise((-1, *edges)):
-        apart = [side * (leaf - near) for leaf in range(len(counts))]
-        inside = [start < max(each, 0) <= stop for each in apart]
-        found.append(sum(count for count, there in zip(counts, inside, strict=True) if there))
-    ends = [min(max(near + side * edge, 0), len(counts) - 1) for edge in edges]
-    return (found, ends) if side > 0 else (found[::-1], ends[::-1])
+def span_of(*, leaves, level="1/2", offset=1, scale=1):
+    select = Exponential(candidates=len(spans_of(leaves)), scale=scale)
+    return QuantileSpan(
+        measure="x",
+        level=Fraction(level),
+        offset=offset,
+        mechanism=select,
+        rows=1,
+        groups=1,
+        available=None,
+        leaves=leaves,
+    )
 
 
-@pytest.mark.theorem("quantile-blocks")
-@pytest.mark.parametrize("side", [-1, 1])
+def span_scores(choice, counts, near):
+    """The definition, span by span."""
+    rank, last = choice.level * sum(counts), len(counts) - 1
+    depths = []
+    for wide in spans_of(len(counts)):
+        low, high = max(near - wide, 0), min(near + wide, last)
+        depths.append(min(rank - sum(counts[:low]), sum(counts[: high + 1]) - rank))
+    own = [depth - choice.offset for depth in depths[:-1]]
+    before = [choice.offset - depth for depth in depths[:-1]]
+    return [
+        min([*own[at : at + 1], *before[at - 1 : at or 0]], default=Fraction(0))
+        for at in range(len(depths))
+    ]
+
+
+@pytest.mark.theorem("quantile-span")
+@pytest.mark.parametrize("level", ["1/2", "9/10"])
 @pytest.mark.parametrize("near", [0, 3, 7])
 @pytest.mark.parametrize("counts", [[0] * 8, [1, 0, 0, 2, 0, 0, 1, 0], [3, 0, 0, 0, 0, 0, 0, 1]])
-def test_the_law_of_an_end_is_that_of_its_blocks(counts, near, side):
-    blocks, ends = in_blocks(counts, near, side)
-    choice = choice_of(leaves=len(blocks), offset=2 * side, scale=2)
-    law = law_of(choice, blocks)
-    end = replace(choice, leaves=len(counts))
+def test_the_law_of_a_span_is_that_of_its_depths(counts, near, level):
+    choice = span_of(leaves=8, level=level, scale=2)
+    law = choice.mechanism.reference_pmf(span_scores(choice, counts, near))
+    place = {wide: at for at, wide in enumerate(spans_of(8))}
 
     def program(entropy):
         sparse = sparse_of([counts])
-        found = chosen_leaves(
-            end, sparse, groups=1, near=np.array([near]), entropy=entropy, sizes=TINY
+        found = chosen_spans(choice, sparse, near=np.array([near]), entropy=entropy, sizes=TINY)
+        return place[int(found[0])]
+
+    check_law(program, lambda at: law[at], unexplored=Fraction(1, 20), max_runs=2500)
+
+
+@pytest.mark.theorem("span-scores")
+@pytest.mark.parametrize("level", ["1/2", "1/10", "3/4"])
+def test_no_row_moves_the_score_of_a_span_further(level):
+    choice = span_of(leaves=5, level=level, offset=2)
+    moved = []
+    for counts in product(range(3), repeat=5):
+        for near, leaf in product(range(5), range(5)):
+            more = [count + (at == leaf) for at, count in enumerate(counts)]
+            pairs = zip(*(span_scores(choice, each, near) for each in (counts, more)), strict=True)
+            moved += [abs(one - other) for one, other in pairs]
+    assert max(moved) == choice.weight
+
+
+@pytest.mark.theorem("quantile-span")
+@pytest.mark.parametrize("level", ["1/10", "1/2", "3/4"])
+@pytest.mark.parametrize(("scale", "missed"), [("1/2", "1/20"), ("2", "1/10"), ("1/9", "1/4")])
+def test_spans_miss_as_rarely_as_is_claimed_on_all_small_tables(level, scale, missed):
+    worst = Fraction(0)
+    select = Exponential(candidates=len(spans_of(5)), scale=Fraction(scale))
+    aim = ranks_around(Fraction(level), select, Fraction(missed))
+    choice = span_of(leaves=5, level=level, offset=aim, scale=Fraction(scale))
+    for counts in product((0, 1, 4, 30), repeat=5):
+        if not sum(counts):
+            continue
+        place = choice.level * (sum(counts) - 1)
+        first, last = (
+            next(leaf for leaf in range(5) if sum(counts[: leaf + 1]) > rank)
+            for rank in (math.floor(place), math.ceil(place))
         )
-        return int(found[0])
+        for near in range(5):
+            law = select.reference_pmf(span_scores(choice, counts, near))
+            spans = enumerate(spans_of(5))
+            missing = [at for at, wide in spans if near - wide > first or near + wide < last]
+            worst = max(worst, sum((law[at].high for at in missing), Fraction(0)))
+    assert worst <= Fraction(missed)
 
-    def chance(leaf):
-        inside = [law[at] for at, each in enumerate(ends) if each == leaf]
-        return Interval(sum(each.low for each in inside), sum(each.high for each in inside))
 
-    check_law(program, chance, unexplored=Fraction(1, 20), max_runs=2500)
-
-
-@pytest.mark.theorem("quantile-blocks")
-@pytest.mark.parametrize("side", [-1, 1])
-def test_blocks_of_several_groups_are_those_of_each(side):
+def test_spans_of_several_groups_are_those_of_each():
     tables = [[1, 2, 0, 4, 0, 0, 7, 1, 3], [0] * 9, [5, 0, 0, 0, 0, 0, 0, 0, 0]]
-    near = np.array([4, 2, 8])
-    edges = block_edges(9)
-    group, block, count = leaf_choice._in_blocks(sparse_of(tables), near, edges, side)
-    found = np.zeros((3, len(edges)), np.int64)
-    found[group, block] = count
-    assert found.tolist() == [in_blocks(*each, side)[0] for each in zip(tables, near, strict=True)]
-    assert sorted(set(zip(group, block, strict=True))) == list(zip(group, block, strict=True))
+    near, widths = np.array([4, 2, 8]), np.array(spans_of(9))
+    for level in ("1/2", f"1/{FINEST_LEVEL}"):
+        choice = span_of(leaves=9, level=level, offset=3)
+        found = leaf_choice._span_gaps(choice, sparse_of(tables), near, widths)
+        for row, counts, value in zip(found, tables, near.tolist(), strict=True):
+            expected = span_scores(choice, counts, value)
+            assert [max(expected) - each for each in expected] == [
+                Fraction(int(gap), choice.parts) for gap in row
+            ]
 
 
 TABLES = [

@@ -281,12 +281,9 @@ def test_a_quantile_and_its_ends_share_one_price():
     level = QuantileLevel(
         measure="x", level=Fraction(1, 4), leaves=100, rows=3, groups=2, available=None
     )
-    value, below, above = level.within_epsilon(Fraction(1), Relation.ADD_REMOVE)
-    spent = [
-        choice.groups * 2 * choice.added / choice.mechanism.scale
-        for choice in (value, below, above)
-    ]
-    assert spent == [VALUE_SHARE, (1 - VALUE_SHARE) / 2, (1 - VALUE_SHARE) / 2]
+    value, span = level.within_epsilon(Fraction(1), Relation.ADD_REMOVE)
+    spent = [choice.groups * 2 * choice.added / choice.mechanism.scale for choice in (value, span)]
+    assert spent == [VALUE_SHARE, 1 - VALUE_SHARE]
     rhos = [
         choice.groups * (2 * choice.added / choice.mechanism.scale) ** 2 / 8
         for choice in level.within_rho(Fraction(1), Relation.ADD_REMOVE)
@@ -297,4 +294,4 @@ def test_a_quantile_and_its_ends_share_one_price():
         assert only.groups * 2 * only.added / only.mechanism.scale == 1
         assert only.side == (1 if end == 0 else -1)
     surer = replace(level, confidence=Fraction(99, 100))
-    assert surer.within_epsilon(Fraction(1), Relation.ADD_REMOVE)[2].offset > above.offset
+    assert surer.within_epsilon(Fraction(1), Relation.ADD_REMOVE)[1].offset > span.offset

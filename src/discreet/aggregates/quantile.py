@@ -12,6 +12,9 @@ end the largest from above at its level or a lower one, which holds what the end
 A quantile that was chosen outside of its own interval is moved to the nearer end; that keeps the
 order, since values and both ends rise.
 
+Ends are chosen each for itself, or both by one choice of how far they are from the value (key
+``quantile-span``), or read from a tree.
+
 Definition.  What a quantile is, is defined in :mod:`discreet.plan.noise_errors`: any
 number between the two values whose ranks are next to it.  Its interval goes from the lower edge of
 the leaf that was chosen below it to the upper edge of the one that was chosen above it.  An end
@@ -44,8 +47,8 @@ from discreet.errors import WrongType
 from discreet.exact import float_down, float_up, with_article
 from discreet.plan.binding.value_facts import value_where_counted
 from discreet.plan.estimator import Choice, Estimator, NoiseForecast, Predicted, four_digits_up
-from discreet.plan.noise_errors import coordinate_confidence, ranks_aside
-from discreet.plan.pricing.group_sensitivity import QuantileChoice, ReleaseInput
+from discreet.plan.noise_errors import coordinate_confidence, ranks_around, ranks_aside
+from discreet.plan.pricing.group_sensitivity import QuantileChoice, QuantileSpan, ReleaseInput
 from discreet.plan.pricing.quantile_tree import TreeChoice
 from discreet.plan.pricing.release_parts import QuantileLevel
 from discreet.plan.statistics.contribution_bounds import ContributionBounds
@@ -209,7 +212,7 @@ def _ranks(name: str, choices: tuple[Choice, ...], forecast: NoiseForecast) -> P
     found = [
         each
         for each in forecast.releases.choices
-        if isinstance(each, QuantileChoice | TreeChoice) and each.use in wanted
+        if isinstance(each, QuantileChoice | QuantileSpan | TreeChoice) and each.use in wanted
     ]
     values = [each for each in found if each.is_value]
     ranks, ends = (
@@ -221,7 +224,7 @@ def _ranks(name: str, choices: tuple[Choice, ...], forecast: NoiseForecast) -> P
     return Predicted(output=name, half_width=ranks, words=words, reach=ends)
 
 
-def _rank(choice: QuantileChoice | TreeChoice, confidence: Fraction) -> Fraction:
+def _rank(choice: QuantileChoice | QuantileSpan | TreeChoice, confidence: Fraction) -> Fraction:
     """Return how many ranks a choice is from its level, at most."""
     if isinstance(choice, TreeChoice):
         return choice.farthest(1 - confidence)
@@ -247,7 +250,13 @@ def _risen(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
     sides: dict[int, dict[Fraction, Chosen]] = {-1: {}, 0: {}, 1: {}}
     for chosen in noisy.chosen:
         name, level = chosen.choice.use
-        if name == measure and isinstance(level, Fraction):
+        if name != measure or not isinstance(level, Fraction):
+            continue
+        if isinstance(chosen.choice, QuantileSpan):
+            value, last = sides[0][level].leaves, chosen.choice.leaves - 1
+            sides[-1][level] = replace(chosen, leaves=np.maximum(value - chosen.leaves, 0))
+            sides[1][level] = replace(chosen, leaves=np.minimum(value + chosen.leaves, last))
+        else:
             sides[chosen.choice.side][level] = chosen
     levels = sorted(sides[-1] | sides[0] | sides[1])
     values = {level: _value(level, sides).leaves for level in levels}
@@ -316,6 +325,8 @@ def _enough(chosen: Chosen, level: Fraction, missed: Fraction) -> bool:
     choice = chosen.choice
     if isinstance(choice, TreeChoice):
         return choice.missed <= missed
+    if isinstance(choice, QuantileSpan):
+        return ranks_around(level, choice.mechanism, 2 * missed) <= choice.offset
     assert isinstance(choice, QuantileChoice)  # noqa: S101 (there is no other)
     need = ranks_aside(level, choice.mechanism, missed, above=choice.side > 0)
     return need <= abs(choice.offset)

@@ -470,6 +470,18 @@ def ranks_aside(
     return max(1, math.ceil(Fraction(far) + share - Fraction(1, level.denominator)))
 
 
+def ranks_around(level: Fraction, select: mechanisms.Exponential, missed: Fraction) -> int:
+    """Return how many ranks to both sides of a level its interval has to aim (``quantile-span``).
+
+    >>> from discreet.mechanisms import Exponential
+    >>> ranks_around(Fraction(1, 2), Exponential(candidates=25, scale=20), Fraction(1, 20))
+    123
+    """
+    odds = (select.candidates - 1) * (1 - missed) / missed
+    far = _log(odds) * float_up(select.scale) * _ABOVE if odds > 1 else 0.0
+    return max(1, math.ceil(Fraction(far) + max(level, 1 - level) - Fraction(1, level.denominator)))
+
+
 def _log(odds: Fraction) -> float:
     """Return the logarithm of any odds, also of some that are beyond the largest float."""
     if odds < _WIDEST:

@@ -61,6 +61,7 @@ from discreet.plan.pricing.group_sensitivity import (
     LeafChoice,
     LeafUse,
     Noise,
+    QuantileSpan,
     ScoredChoice,
     trees_of,
 )
@@ -368,8 +369,7 @@ def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> I
         if isinstance(choice, ScoredChoice):
             near = values.get(choice.use)
             read[choice] = _leaves(choice, raw.leaves[choice.measure], places, near, entropy)
-            if choice.side == 0:
-                values[choice.use] = read[choice]
+            values[choice.use] = read[choice]
         yield Chosen(choice=choice, leaves=read[choice])
 
 
@@ -382,9 +382,12 @@ def _leaves(
 ) -> Integers:
     """Choose leaves in the groups at some places, which rise."""
     inside = kept_leaves(sparse, places)
-    from discreet.release.choices import chosen_leaves  # noqa: PLC0415  rare
+    from discreet.release.choices import chosen_leaves, chosen_spans  # noqa: PLC0415  rare
 
-    return chosen_leaves(choice, inside, groups=places.size, near=near, entropy=entropy)
+    if isinstance(choice, QuantileSpan):
+        assert near is not None  # noqa: S101 (values come before their intervals)
+        return chosen_spans(choice, inside, near=near, entropy=entropy)
+    return chosen_leaves(choice, inside, groups=places.size, entropy=entropy)
 
 
 def _check_shape(plan: Plan, raw: RawTotals) -> None:

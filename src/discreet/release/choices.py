@@ -20,16 +20,21 @@ their error, integers decide (key ``exponential-inversion``).  Groups are taken 
 thousand runs at a time, and running sums start anew with each of these batches.
 Cost: two runs for each leaf with rows and one for each group, whatever the number of leaves.
 
-Definition.  An end of an interval is chosen among *blocks* on its side of a value v that was chosen
-before: the first holds v and all leaves beyond it, and block j those up to w(j) leaves from v that
-are in none before (:func:`discreet.plan.pricing.group_sensitivity.block_edges`).  The leaf farthest
-from v in the chosen block is the end.
-Theorem (key ``quantile-blocks``).  Given v, an end is a choice among leaves of a histogram of the
-same rows, and so costs what one does (key ``leaf-scores``).  The block is no higher, or no lower,
-than the one of the quantile as often as ``quantile-ends`` says for so many candidates as blocks;
-then the farthest leaf of the block is no higher, or no lower, than the leaf of the quantile.
-Proof.  Blocks follow from v and from public numbers, and are stretches of leaves in their order.
-Blocks beyond the first or the last leaf are empty.
+Definition.  The *depth* of a span of w leaves around a value v, chosen before, is the smaller one
+of q n - b and u - q n, b being the rows below leaf v - w and u those up to leaf v + w.  Spans
+rise; the last holds all leaves, and counts as infinitely deep.  The score of a span is minus the
+larger one of D' - T and T - D, for its depth D and the depth D' of the span before it, if there is
+one; T is what the choice aims at.
+Theorem (key ``span-scores``).  One row more or less moves every score by at most max(q, 1 - q), and
+one that is replaced by at most 1.
+Proof.  For a given v, minus a depth is what ``leaf-scores`` is about, for a leaf made of all leaves
+of the span, and the larger of two numbers moves no further than one of them.
+Theorem (key ``quantile-span``).  Let k spans have a choice of some scale, T at least
+scale ln((k - 1) (1 - m) / m) + max(q, 1 - q) - 1 / d, and at least 1.  Then the span holds the
+quantile (as ``quantile-ends`` defines it), but for a chance of m, whatever the values are.
+Proof.  The first span with D >= T has D' < T, so the best score is at least 0.  A span that leaves
+the quantile below it has b > q (n - 1), and one that leaves it above u < q (n - 1) + 1: so D is
+below max(q, 1 - q), by 1 / d at least, and the score is at most max(q, 1 - q) - 1 / d - T.
 
 Definition.  Let the noisy count of block c be y(c), let n be the number of rows and F(x) that of
 the rows below boundary x of some leaves.  The *gap* of a level q at x is D(x) = F(x) - q n.  It is
@@ -69,7 +74,12 @@ from discreet.noise import SYSTEM, Entropy
 from discreet.noise.bernoulli import SIZES, CoinSizes
 from discreet.noise.entropy import checked_entropy
 from discreet.plan.noise_errors import error_bound
-from discreet.plan.pricing.group_sensitivity import LeafChoice, ScoredChoice
+from discreet.plan.pricing.group_sensitivity import (
+    LeafChoice,
+    QuantileSpan,
+    ScoredChoice,
+    spans_of,
+)
 from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 from discreet.requests.raw_totals import Integers, SparseLeaves
 
@@ -78,19 +88,17 @@ _STEEPEST: Final = Fraction(1 << 200)  # from here on a gap of one is decided
 _SAFE: Final = 1 << 62
 
 
-def chosen_leaves(  # noqa: PLR0913  near for ends alone, and sizes for tests
+def chosen_leaves(
     choice: ScoredChoice,
     sparse: SparseLeaves,
     *,
     groups: int,
-    near: Integers | None = None,
     entropy: Entropy = SYSTEM,
     sizes: CoinSizes = SIZES,
 ) -> Integers:
     """Return the leaf that is chosen in each of so many groups.
 
-    ``sparse`` are the leaves with rows, sorted by group and leaf; ``near`` are the values around
-    which there are blocks, if it is chosen among these.
+    ``sparse`` are the leaves with rows, sorted by group and leaf.
 
     >>> from discreet.mechanisms import Exponential
     >>> from discreet.plan.pricing.group_sensitivity import QuantileChoice
@@ -104,47 +112,6 @@ def chosen_leaves(  # noqa: PLR0913  near for ends alone, and sizes for tests
     checked_entropy(entropy)
     if not groups:
         return np.zeros(0, np.int64)
-    edges = choice.edges
-    if edges is not None:
-        assert near is not None  # noqa: S101 (values come before their ends)
-        blocks = _in_blocks(sparse, near, edges, choice.side)
-        picked = _chosen(choice, blocks, groups=groups, entropy=entropy, sizes=sizes)
-        return _farthest(picked, near, edges, choice)
-    return _chosen(choice, sparse, groups=groups, entropy=entropy, sizes=sizes)
-
-
-def _in_blocks(
-    sparse: SparseLeaves, near: Integers, edges: tuple[int, ...], side: int
-) -> SparseLeaves:
-    """Return the rows of blocks, from the lowest block on: those below a value, or above it."""
-    group, leaf, count = (np.ascontiguousarray(part, np.int64) for part in sparse)
-    apart = np.maximum((leaf - near[group]) * side, 0)
-    block = np.searchsorted(np.array(edges, np.int64), apart, side="left")
-    block = block if side > 0 else len(edges) - 1 - block
-    place = group * len(edges) + block
-    first = np.flatnonzero(np.append(True, place[1:] != place[:-1])[: place.size])
-    rows = np.add.reduceat(count, first) if first.size else count
-    return group[first], block[first], rows
-
-
-def _farthest(
-    block: Integers, near: Integers, edges: tuple[int, ...], choice: ScoredChoice
-) -> Integers:
-    """Return the leaf of each block that is farthest from the value."""
-    last = choice.leaf_count - 1
-    apart = np.array(edges, np.int64)[block if choice.side > 0 else len(edges) - 1 - block]
-    return np.clip(near + choice.side * apart, 0, last)
-
-
-def _chosen(
-    choice: ScoredChoice,
-    sparse: SparseLeaves,
-    *,
-    groups: int,
-    entropy: Entropy,
-    sizes: CoinSizes,
-) -> Integers:
-    """Return the candidate that is chosen in each group."""
     leaves, aside = choice.mechanism.candidates, abs(choice.offset)
     if aside:
         place = 0 if choice.offset < 0 else leaves - 1
@@ -159,6 +126,69 @@ def _chosen(
         batch = _Batch(runs.length[part], gaps[part], starts, unit)
         picked[first:last] = batch.chosen(entropy, sizes) + runs.first[first]
     return runs.start[picked] + _below(runs.length[picked], entropy)
+
+
+def chosen_spans(
+    choice: QuantileSpan,
+    sparse: SparseLeaves,
+    *,
+    near: Integers,
+    entropy: Entropy = SYSTEM,
+    sizes: CoinSizes = SIZES,
+) -> Integers:
+    """Return how many leaves to both sides of the values of some groups their intervals go.
+
+    >>> from discreet.mechanisms import Exponential
+    >>> from discreet.plan.pricing.group_sensitivity import spans_of
+    >>> median = QuantileSpan(
+    ...     measure="age", level=Fraction(1, 2), offset=20, rows=1, groups=1, available=None,
+    ...     mechanism=Exponential(candidates=len(spans_of(100)), scale=1), leaves=100)
+    >>> even = np.zeros(100, np.int64), np.arange(100), np.full(100, 10)
+    >>> chosen_spans(median, even, near=np.array([50])).tolist()
+    [3]
+    """
+    checked_entropy(entropy)
+    widths = np.array(spans_of(choice.leaves), np.int64)
+    gaps = _span_gaps(choice, sparse, near, widths)
+    picked = np.empty(near.size, np.int64)
+    unit = 1 / (choice.mechanism.scale * choice.parts)
+    step = max(1, _BATCH // widths.size)
+    for first in range(0, near.size, step):
+        some = gaps[first : first + step]
+        starts = np.arange(some.shape[0]) * widths.size
+        batch = _Batch(np.ones(some.size, np.int64), some.ravel(), starts, unit)
+        picked[first : first + step] = batch.chosen(entropy, sizes) - starts
+    return widths[picked]
+
+
+def _span_gaps(
+    choice: QuantileSpan, sparse: SparseLeaves, near: Integers, widths: Integers
+) -> NDArray[Any]:
+    """Return how far the score of each span is below the best of its group, in whole steps."""
+    group, leaf, count = (np.ascontiguousarray(part, np.int64) for part in sparse)
+    first = np.arange(near.size) * choice.leaves
+    place, total = group * choice.leaves + leaf, np.concatenate([[0], np.cumsum(count)])
+    before = total[np.searchsorted(place, first)]
+    rows = total[np.searchsorted(place, first + choice.leaves)] - before
+    low = np.maximum(near[:, np.newaxis] - widths, 0)
+    high = np.minimum(near[:, np.newaxis] + widths, choice.leaves - 1)
+    ends = (
+        total[np.searchsorted(place, (first[:, np.newaxis] + end).ravel(), side=side)]
+        for end, side in ((low, "left"), (high, "right"))
+    )
+    below, upto = (end.reshape(low.shape) - before[:, np.newaxis] for end in ends)
+    most = int(rows.max(initial=1)) + choice.offset
+    kind = np.int64 if 2 * choice.parts * most < _SAFE else object
+    below, upto = below.astype(kind) * choice.parts, upto.astype(kind) * choice.parts
+    rank = rows.astype(kind)[:, np.newaxis] * choice.level.numerator
+    depth = np.minimum(rank - below, upto - rank)
+    target = choice.parts * choice.offset
+    misses = target - depth
+    misses[:, 1:-1] = choice.misses(depth[:, :-2], depth[:, 1:-1], rows)
+    if widths.size > 1:
+        misses[:, -1] = depth[:, -2] - target
+    gaps: NDArray[Any] = misses - misses.min(axis=1, keepdims=True)
+    return gaps
 
 
 @final

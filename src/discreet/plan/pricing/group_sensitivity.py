@@ -215,12 +215,10 @@ class Noise:
 
 
 @functools.lru_cache(maxsize=256)
-def block_edges(leaves: int) -> tuple[int, ...]:
-    """Return how many leaves from a value the blocks on one side of it reach.
+def spans_of(leaves: int) -> tuple[int, ...]:
+    """Return how many leaves to both sides of a value an interval may go; they double in two steps.
 
-    The first block is the value, with all leaves on its other side; blocks double with every two.
-
-    >>> block_edges(20)
+    >>> spans_of(20)
     (0, 1, 2, 3, 4, 6, 8, 12, 16, 24)
     """
     edges, more = [0], 1
@@ -327,16 +325,6 @@ class ScoredChoice(LeafChoice):
         return 1
 
     @property
-    def edges(self) -> tuple[int, ...] | None:
-        """How far its blocks reach from a value that was chosen before; None for leaves."""
-        return None
-
-    @property
-    def leaf_count(self) -> int:
-        """The number of leaves of its histogram."""
-        return self.mechanism.candidates
-
-    @property
     def spread(self) -> float | Fraction:
         """The scale, in ranks."""
         return self.mechanism.scale
@@ -356,14 +344,9 @@ class ScoredChoice(LeafChoice):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileChoice(ScoredChoice):
-    """A choice of a quantile, or of an end of its interval.
-
-    An end of so many leaves is chosen among the blocks of ``block_edges``, on its side of a value
-    that was chosen before: ``leaves`` is None where it is chosen among all leaves.
-    """
+    """A choice of a quantile, or of the one end of the lowest or the highest value."""
 
     level: Fraction
-    leaves: int | None = None
 
     @property
     def use(self) -> LeafUse:
@@ -391,18 +374,55 @@ class QuantileChoice(ScoredChoice):
     def is_value(self) -> bool:
         return self.side == 0 or not 0 < self.level < 1
 
-    @property
-    def edges(self) -> tuple[int, ...] | None:
-        return None if self.leaves is None else block_edges(self.leaves)
-
-    @property
-    def leaf_count(self) -> int:
-        return self.mechanism.candidates if self.leaves is None else self.leaves
-
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
         """Return how far ranks are from the one that is aimed at, below 0 inside a leaf."""
         target = rows * self.level.numerator + self.parts * max(self.offset, 0)
         misses: NDArray[Any] = np.maximum(below * self.parts - target, target - upto * self.parts)
+        return misses
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileSpan(ScoredChoice):
+    """A choice of how far the interval of a quantile goes to both sides of its value.
+
+    There are ``leaves`` leaves; ``offset`` is how many ranks the interval aims to go aside.
+    """
+
+    level: Fraction
+    leaves: int
+
+    @property
+    def use(self) -> LeafUse:
+        return self.measure, self.level
+
+    @property
+    def weight(self) -> Fraction:
+        """How far one row more or less moves every score (key ``span-scores``)."""
+        return max(self.level, 1 - self.level)
+
+    @property
+    def name(self) -> str:
+        return f"{self.measure} around {self.level}"
+
+    @property
+    def words(self) -> str:
+        """The level, and how far beside it the interval aims."""
+        return f"{self.level} and {self.offset} ranks to both sides"
+
+    @property
+    def parts(self) -> int:
+        return self.level.denominator
+
+    @property
+    def is_value(self) -> bool:
+        return False
+
+    def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+        """Return how far from the aim the depths of the span before and of its own are."""
+        del rows
+        target = self.parts * self.offset
+        misses: NDArray[Any] = np.maximum(below - target, target - upto)
         return misses
 
 

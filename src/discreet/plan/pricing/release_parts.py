@@ -53,7 +53,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.errors import WrongKind
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.plan.noise_errors import ranks_aside
+from discreet.plan.noise_errors import ranks_around, ranks_aside
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     GroupSensitivity,
@@ -61,9 +61,10 @@ from discreet.plan.pricing.group_sensitivity import (
     LeafUse,
     Noise,
     QuantileChoice,
+    QuantileSpan,
     Releases,
-    block_edges,
     scores_moved,
+    spans_of,
     steps_up,
 )
 from discreet.units import PrivacyUnit, Relation
@@ -199,7 +200,7 @@ class ScoredPart(LeafPart):
 class QuantileLevel(ScoredPart):
     """One value of each group, chosen by its rank, and the ends of its interval.
 
-    A value takes ``for_value`` of the share, and each end half of the rest.  With nine
+    A value takes ``for_value`` of the share, and its interval the rest.  With nine
     tenths it errs by a ninth more than if nothing were spent on the interval.  The lowest and the
     highest value are ends themselves: beyond them nothing can be said, since one row more may
     lie anywhere.
@@ -222,24 +223,35 @@ class QuantileLevel(ScoredPart):
         """The part of the share that goes to the value itself."""
         return self.for_value if 0 < self.level < 1 else Fraction(1)
 
-    def choices(self, scale: Callable[[Fraction], Fraction]) -> tuple[QuantileChoice, ...]:
+    def choices(
+        self, scale: Callable[[Fraction], Fraction]
+    ) -> tuple[QuantileChoice | QuantileSpan, ...]:
         """Choose a value, and ends on both sides of it, with the scale that a share allows."""
         missed = 1 - self.confidence
         if not 0 < self.level < 1:
             return (self._choice(scale(Fraction(1)), 1 if self.level == 0 else -1, missed),)
-        end = scale((1 - self.for_value) / 2)
-        return (
-            self._choice(scale(self.for_value), 0, missed),
-            self._choice(end, -1, missed / 2),
-            self._choice(end, 1, missed / 2),
+        value = self._choice(scale(self.for_value), 0, missed)
+        return value, self._span(scale(1 - self.for_value), missed)
+
+    def _span(self, scale: Fraction, missed: Fraction) -> QuantileSpan:
+        from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
+
+        select = Exponential(candidates=len(spans_of(self.leaves)), scale=scale)
+        return QuantileSpan(
+            measure=self.measure,
+            level=self.level,
+            offset=min(ranks_around(self.level, select, missed), _FARTHEST),
+            mechanism=select,
+            rows=self.rows,
+            groups=self.groups,
+            available=self.available,
+            leaves=self.leaves,
         )
 
     def _choice(self, scale: Fraction, side: int, missed: Fraction) -> QuantileChoice:
         from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
 
-        near = self.leaves if side and 0 < self.level < 1 else None
-        candidates = self.leaves if near is None else len(block_edges(near))
-        select = Exponential(candidates=candidates, scale=scale)
+        select = Exponential(candidates=self.leaves, scale=scale)
         aside = ranks_aside(self.level, select, missed, above=side > 0) if side else 0
         return QuantileChoice(
             measure=self.measure,
@@ -249,7 +261,6 @@ class QuantileLevel(ScoredPart):
             rows=self.rows,
             groups=self.groups,
             available=self.available,
-            leaves=near,
         )
 
 
