@@ -54,7 +54,7 @@ unit = "nr"
 max_rows = 8
 max_groups = 1
 [tables.p.columns]
-nr = {nullable = false}
+nr = {type = "integer", nullable = false}
 hours = {type = "integer", low = 0, high = 5000, nullable = false}
 exper = {type = "integer", low = 0, high = 50, nullable = false}
 """,

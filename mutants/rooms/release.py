@@ -8,6 +8,27 @@ from mutants.mutant import Mutant
 
 MUTANTS: Final = (
     Mutant(
+        name="a span is as deep as its lower side",
+        file="discreet/release/choices.py",
+        old="    depth = np.minimum(rank - below, upto - rank)\n",
+        new="    depth = rank - below\n",
+        why="Intervals end below their quantile.",
+        caught_by=(
+            "tests/release/test_leaf_choice.py::test_spans_of_several_groups_are_those_of_each",
+            "tests/release/test_leaf_choice.py::test_the_law_of_a_span_is_that_of_its_depths",
+        ),
+    ),
+    Mutant(
+        name="an interval of a quantile costs nothing of the share",
+        file="discreet/plan/pricing/release_parts.py",
+        old="        return value, self._span(scale(1 - self.for_value), missed)\n",
+        new="        return value, self._span(scale(Fraction(1)), missed)\n",
+        why="A value and its interval together cost more than the share.",
+        caught_by=(
+            "tests/release/test_quantile_ends.py::test_a_quantile_and_its_ends_share_one_price",
+        ),
+    ),
+    Mutant(
         name="noise derived from the plan",
         file="discreet/release/answer.py",
         old="        noisy = noised(plan, raw, entropy=entropy)\n",

@@ -129,8 +129,8 @@ class Variance(Estimator):
             power, factor = ("w", 1) if self.root else ("w**2", 2)
             half = four_digits_up(predicted.half_width / REFERENCE_WIDTH**factor)
             return f"about ± {half} {power} with {forecast.size} rows in the group, {WIDTH_WORDS}"
-        half = forecast.drawn_half_width(self._joint()) / REFERENCE_WIDTH**2
-        return f"about ± {self._about(half, ' w**2')}, {WIDTH_WORDS}"
+        width = forecast.drawn_half_width(self._joint()) / REFERENCE_WIDTH**2
+        return f"about ± {self._about(width, ' w**2')}, {WIDTH_WORDS}"
 
     def value(self, kind: Type, noisy: Noisy) -> Floats:
         mean, least = self.mean, 2.0 if self.sample else 1.0

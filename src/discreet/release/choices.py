@@ -171,12 +171,11 @@ def _span_gaps(
     before = total[np.searchsorted(place, first)]
     rows = total[np.searchsorted(place, first + choice.leaves)] - before
     low = np.maximum(near[:, np.newaxis] - widths, 0)
-    high = np.minimum(near[:, np.newaxis] + widths, choice.leaves - 1)
-    ends = (
-        total[np.searchsorted(place, (first[:, np.newaxis] + end).ravel(), side=side)]
-        for end, side in ((low, "left"), (high, "right"))
+    beyond = np.minimum(near[:, np.newaxis] + widths, choice.leaves - 1) + 1
+    below, upto = (
+        total[np.searchsorted(place, first[:, np.newaxis] + end)] - before[:, np.newaxis]
+        for end in (low, beyond)
     )
-    below, upto = (end.reshape(low.shape) - before[:, np.newaxis] for end in ends)
     most = int(rows.max(initial=1)) + choice.offset
     kind = np.int64 if 2 * choice.parts * most < _SAFE else object
     below, upto = below.astype(kind) * choice.parts, upto.astype(kind) * choice.parts
