@@ -2,7 +2,7 @@
 
 OpenDP adds geometric noise to counts and sums, of scale 1 / epsilon and B / epsilon.  Tumult and
 Google release a mean as a sum of what is above the middle of the bounds and a count, each for half
-of epsilon, and a variance as these and a sum of centered squares, each for a third.
+of epsilon.  A variance is compared with these and a sum of centered squares, each for a third.
 """
 
 from __future__ import annotations
@@ -62,6 +62,6 @@ def laws(values: np.ndarray, epsilon: float) -> dict[str, tuple[str, float]]:
         "COUNT": ("OpenDP", geometric(1 / epsilon)),
         "SUM": ("OpenDP", geometric(HIGH / epsilon)),
         "AVG": ("Tumult, Google", average),
-        "VAR_POP": ("Tumult", spread),
-        "STDDEV_POP": ("Tumult", spread / (2 * math.sqrt(variance))),
+        "VAR_POP": ("three sums, a third of epsilon each", spread),
+        "STDDEV_POP": ("three sums, a third of epsilon each", spread / (2 * math.sqrt(variance))),
     }

@@ -63,7 +63,11 @@ def weighed(monkeypatch):
         assert np.all(np.diff(group) >= 0)
         return np.bincount(group, (leaf + 1) * count, groups).astype(np.int64) % 97
 
+    def spans(choice, sparse, *, near, entropy):
+        return leaves(choice, sparse, groups=near.size, entropy=entropy) + near
+
     monkeypatch.setattr(leaf_choice, "chosen_leaves", leaves)
+    monkeypatch.setattr(leaf_choice, "chosen_spans", spans)
 
 
 def by_group(noisy):
