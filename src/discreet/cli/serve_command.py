@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet import service, web
+from discreet import pgwire, service, web
 from discreet.cli.exit_codes import VIOLATION, errors_reported, tell, write_json
 from discreet.cli.mcp_command import AskAboveOption, need_mcp
 from discreet.cli.options import JsonOption, PortOption
 from discreet.errors import WrongKind
+from discreet.service.site import sql_address
 
 if TYPE_CHECKING:  # one of the packages that may not be installed
     from fastapi import FastAPI
@@ -32,6 +33,15 @@ def serve(  # noqa: PLR0913  the options of the command
         bool, typer.Option("--check", help="Only check the file, and what it names.")
     ] = False,
     port: PortOption = None,
+    sql_port: Annotated[
+        int | None,
+        typer.Option(
+            "--sql-port",
+            min=0,
+            max=65535,
+            help="Let SQL clients connect at this port, by PostgreSQL's protocol, with tokens.",
+        ),
+    ] = None,
     agents: Annotated[
         bool, typer.Option("--agents", help="Let AI agents call, at /mcp, with tokens.")
     ] = False,
@@ -43,6 +53,9 @@ def serve(  # noqa: PLR0913  the options of the command
         found = service.read_site(site)
         if port is not None:
             found = replace(found, address=replace(found.address, port=port))
+        if sql_port is not None:
+            sql = found.sql_clients or sql_address(found.address)
+            found = replace(found, sql_clients=replace(sql, port=sql_port))
         if check:
             findings = service.check_site(found)
             ending.code = VIOLATION if any(each.serious for each in findings) else ending.code
@@ -78,6 +91,7 @@ def _packages() -> Iterator[None]:
 def _mount(server: FastAPI, counter: service.ServiceCounter, *, ask_above: str | None) -> None:
     """Load the pages when they are needed: meanwhile workers open the data."""
     web.mount(server, counter)
+    pgwire.mount(server, counter)
     if ask_above is not None:
         from discreet import mcp  # noqa: PLC0415  an extra
 
@@ -86,6 +100,8 @@ def _mount(server: FastAPI, counter: service.ServiceCounter, *, ask_above: str |
 
 def _announce(name: str, site: service.Site, url: str, *, known: bool) -> None:
     tell(f"serving {', '.join(site.datasets)} at {url}\n")
+    if site.sql_clients is not None:
+        tell(f"SQL clients connect to {site.sql_clients.host}, port {site.sql_clients.port}\n")
     if not known:
         who = next(iter(site.people), "NAME")
         tell(f"nobody has a password yet; set one: discreet password {name} {who}\n")

@@ -5,12 +5,13 @@ Trust: public.  Exact numbers are strings, such as 1/10.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.accounting.amounts import amount_value
 from discreet.documents.document import Document, Part
+from discreet.query.expressions import Column, walk
 from discreet.release.tabular import Tabular
 from discreet.units import describe_unit
 
@@ -152,6 +153,17 @@ class CurvePoint(Part):
     errors: dict[str, float]
 
 
+class OutputDocument(Part):
+    """A column of an answer; the ends of its intervals are in NAME_low and NAME_high."""
+
+    name: str
+    type: str
+    listed: bool = False
+    """Whether its values are lists."""
+    interval: bool = False
+    """Whether it has intervals."""
+
+
 @final
 class PlanDocument(Document):
     """How a question will be answered, at what price and how exactly."""
@@ -163,6 +175,7 @@ class PlanDocument(Document):
     price: PriceDocument
     bounds: PriceDocument | None = None
     confidence: str
+    columns: tuple[OutputDocument, ...] = ()
     errors: tuple[ErrorDocument, ...] = ()
     promises: tuple[PromiseDocument, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -191,6 +204,7 @@ class PlanDocument(Document):
             price=PriceDocument.of(plan.price),
             bounds=None if plan.search is None else PriceDocument.of(plan.search.price),
             confidence=str(plan.confidence),
+            columns=tuple(_outputs(plan)),
             errors=tuple(
                 ErrorDocument(
                     output=each.output,
@@ -228,6 +242,18 @@ class PlanDocument(Document):
         return self.text
 
 
+def _outputs(plan: Plan) -> Iterator[OutputDocument]:
+    listed = {Column(each.slot) for each in plan.estimates if each.estimator.listed}
+    for each in plan.layout.outputs:
+        noisy = any(isinstance(node, Column) for node in walk(each.expression))
+        yield OutputDocument(
+            name=each.name,
+            type=each.type.value.lower(),
+            listed=each.expression in listed,
+            interval=noisy and each.type.is_number and not plan.exact,
+        )
+
+
 def _truncations(plan: Plan) -> tuple[TruncationDocument, ...]:
     return tuple(
         TruncationDocument(kind=cut.kind, limit=cut.limit, words=cut.words)
@@ -245,13 +271,6 @@ def _limits(plan: Plan) -> LimitsDocument | None:
         epsilon=str(found.epsilon),
         words=tuple(found.words),
     )
-
-
-class OutputDocument(Part):
-    """A column of an answer; the ends of its intervals are in NAME_low and NAME_high."""
-
-    name: str
-    type: str
 
 
 class BoundsDocument(Part):
@@ -311,7 +330,12 @@ class ReleaseDocument(Document, Tabular):
         plan, share = release.plan, release.share
         return cls(
             columns=tuple(
-                OutputDocument(name=column.name, type=column.type.value.lower())
+                OutputDocument(
+                    name=column.name,
+                    type=column.type.value.lower(),
+                    listed=column.listed,
+                    interval=column.low is not None,
+                )
                 for column in release.columns
             ),
             rows=tuple(

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
-import httpx
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.routing import Route
 
-from discreet.documents import ProblemDocument
 from discreet.mcp.desks import Desk, ServerDesk
 from discreet.mcp.tools import AgentServer
+from discreet.service.http.calls_within import calls_within
 from discreet.service.http.route_table import counted_caller
 
 if TYPE_CHECKING:  # handed in
@@ -72,18 +70,9 @@ class _Checked:
 
 def _calls_of(app: FastAPI, request: Request) -> Any:
     """Return calls of the application in the name of whoever calls now."""
-    headers = {name: value for name, value in request.headers.items() if name in _PASSED_ON}
-    peer = (request.client.host, request.client.port) if request.client else ("", 0)
-    base = f"{request.url.scheme}://{request.url.netloc}"
-
-    async def call(method: str, *path: str, body: Any = None, query: str = "") -> Any:
-        transport = httpx.ASGITransport(app=app, client=peer)
-        where = "/" + "/".join(quote(part, safe="") for part in path) + query
-        async with httpx.AsyncClient(transport=transport, base_url=base, timeout=None) as client:  # noqa: S113  the server ends calls
-            answer = await client.request(method, where, json=body, headers=headers)
-        document = answer.json()
-        if answer.status_code >= 400:
-            raise ProblemDocument.read(document if isinstance(document, dict) else {}).error()
-        return document
-
-    return call
+    return calls_within(
+        app,
+        headers={name: value for name, value in request.headers.items() if name in _PASSED_ON},
+        peer=(request.client.host, request.client.port) if request.client else ("", 0),
+        base=f"{request.url.scheme}://{request.url.netloc}",
+    )

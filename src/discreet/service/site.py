@@ -32,6 +32,7 @@ from discreet.service.roles import Grant, Role, check_grants, check_name
 from discreet.service.state import socket_path
 
 PORT: Final = 8750
+SQL_PORT: Final = 5432
 _MEBIBYTE: Final = 1 << 20
 
 
@@ -173,6 +174,8 @@ class Site:
     provider: IdentityProvider | None = None
     address: ServerAddress = field(default_factory=ServerAddress)
     limits: ServiceLimits = field(default_factory=ServiceLimits)
+    sql_clients: ServerAddress | None = None
+    """Where SQL clients connect, by PostgreSQL's protocol; nowhere unless given."""
     loopback_person: str | None = None
 
     @property
@@ -181,7 +184,14 @@ class Site:
         return self.state.with_suffix(".passwords")
 
     def __post_init__(self) -> None:
-        """Refuse a server without log-in that others can reach."""
+        """Refuse a server without log-in, or tokens without TLS, that others can reach."""
+        sql = self.sql_clients
+        if sql is not None and not sql.loopback and sql.certificate is None:
+            raise NotAllowed(
+                what=f"SQL clients would send tokens to {sql.host} without TLS.",
+                why="whoever reads a token on its way can spend the budget.",
+                do="name a certificate and a key, or listen on 127.0.0.1.",
+            )
         if self.loopback_person is not None and not self.address.loopback:
             raise NotAllowed(
                 what=f"a server without log-in would listen on {self.address.host}.",
@@ -193,8 +203,12 @@ class Site:
 _FORMAT: Final = 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,38}", re.ASCII)
 SITE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "": ("format", "state", "address", "oidc", "proxy", "limits", "datasets", "people", "groups"),
+    "": (
+        *("format", "state", "address", "sql_clients", "oidc", "proxy", "limits", "datasets"),
+        *("people", "groups"),
+    ),
     "address": ("host", "port", "certificate", "key", "public_url"),
+    "sql_clients": ("host", "port", "certificate", "key"),
     "limits": (
         "workers",
         "memory_mib",
@@ -291,14 +305,19 @@ def _site(data: Mapping[str, Any], folder: Path, path: Path) -> Site:
             raise _unreadable(
                 "a witness is a file that is used already", "name a file of its own for it"
             )
+    address = _address(_table(data.get("address", {}), "address"), folder)
+    sql_clients = None
+    if "sql_clients" in data:
+        sql_clients = _sql_clients(_table(data["sql_clients"], "sql_clients"), folder, address)
     return Site(
         state=state,
         datasets=datasets,
         people=people,
+        sql_clients=sql_clients,
         groups=dict(_grants(_table(data.get("groups", {}), "groups"), datasets, "groups")),
         proxy=_proxy(data.get("proxy")),
         provider=_provider(data.get("oidc"), folder),
-        address=_address(_table(data.get("address", {}), "address"), folder),
+        address=address,
         limits=_limits(_table(data.get("limits", {}), "limits")),
     )
 
@@ -407,10 +426,25 @@ def _proxy(data: object) -> TrustedProxy | None:
     return TrustedProxy(addresses=known, **headers)
 
 
-def _address(data: Mapping[str, Any], folder: Path) -> ServerAddress:
-    _known(data, "address")
+def sql_address(address: ServerAddress, *, port: int = SQL_PORT) -> ServerAddress:
+    """Return where SQL clients connect if only the port is named: beside the pages, with their TLS.
+
+    >>> sql_address(ServerAddress()).port
+    5432
+    """
+    return replace(address, port=port, public_url=None)
+
+
+def _sql_clients(data: Mapping[str, Any], folder: Path, pages: ServerAddress) -> ServerAddress:
+    given = _address(data, folder, "sql_clients")
+    named = {name: getattr(given, name) for name in data}
+    return replace(sql_address(pages), **named)
+
+
+def _address(data: Mapping[str, Any], folder: Path, header: str = "address") -> ServerAddress:
+    _known(data, header)
     files = {
-        name: (folder / _text(data[name], f"address.{name}")).absolute()
+        name: (folder / _text(data[name], f"{header}.{name}")).absolute()
         for name in ("certificate", "key")
         if name in data
     }
@@ -418,8 +452,8 @@ def _address(data: Mapping[str, Any], folder: Path) -> ServerAddress:
         raise _unreadable("TLS needs a certificate and a key", "name both files, or none")
     port = data.get("port", ServerAddress().port)
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port < 65536:
-        raise _unreadable("address.port is no port", "write port = 8750, say")
-    host = _text(data.get("host", "127.0.0.1"), "address.host")
+        raise _unreadable(f"{header}.port is no port", "write port = 8750, say")
+    host = _text(data.get("host", "127.0.0.1"), f"{header}.host")
     url = data.get("public_url")
     return ServerAddress(
         host=host,

@@ -25,7 +25,7 @@ from discreet.plan.policy.policy import read_policy
 from discreet.service.directory import PasswordFile
 from discreet.service.opened_site import opened_ledger
 from discreet.service.roles import Permission, permissions_of
-from discreet.service.site import ServedDataset, Site, check_tls
+from discreet.service.site import ServedDataset, ServerAddress, Site, check_tls
 from discreet.service.state import (
     LOCK_NAME,
     LOG_NAME,
@@ -118,13 +118,14 @@ def _can_be_made(path: Path) -> bool:
 
 
 def _files(site: Site) -> Iterator[str]:
-    try:
-        check_tls(site.address)
-    except DiscreetError as error:
-        yield error.what
-    key = site.address.key
-    if key is not None and key.is_file() and _others(key):
-        yield f"the TLS key {key.name} can be read by others."
+    for address in _addresses(site):
+        try:
+            check_tls(address)
+        except DiscreetError as error:
+            yield error.what
+    for key in {each.key for each in _addresses(site)} - {None}:
+        if key is not None and key.is_file() and _others(key):
+            yield f"the TLS key {key.name} can be read by others."
     if site.provider is not None:
         try:
             site.provider.secret()
@@ -178,14 +179,19 @@ def _packages() -> Iterator[str]:
 
 def _port(site: Site) -> Iterator[str]:
     """Try to listen as the server will."""
-    host, port = site.address.host, site.address.port
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with closing(socket.socket(family, socket.SOCK_STREAM)) as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            trial.bind((host, port))
-        except (OSError, TypeError):
-            yield f"nothing can listen on {host}, port {port}."
+    for address in _addresses(site):
+        host, port = address.host, address.port
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with closing(socket.socket(family, socket.SOCK_STREAM)) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind((host, port))
+            except (OSError, TypeError):
+                yield f"nothing can listen on {host}, port {port}."
+
+
+def _addresses(site: Site) -> tuple[ServerAddress, ...]:
+    return (site.address,) if site.sql_clients is None else (site.address, site.sql_clients)
 
 
 def _is_running(site: Site) -> bool:

@@ -118,15 +118,21 @@ async def _left_with(
 ) -> AsyncIterator[None]:
     """Forget jobs that no worker has begun, as soon as the client of a call has gone."""
 
+    def leave() -> None:
+        for job in jobs:
+            counter.leave(job)
+
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
-        for job in jobs:
-            counter.leave(job)
+        leave()
 
     watching = asyncio.create_task(gone())
     try:
         yield
+    except asyncio.CancelledError:  # a call within the process, such as that of an SQL client
+        leave()
+        raise
     finally:
         watching.cancel()
 

@@ -156,6 +156,8 @@ def run_server(
         log: where a line for each call goes; nowhere unless given.
     """
     check_tls(site.address)
+    if site.sql_clients is not None:
+        check_tls(site.sql_clients)
     with stopped_by_signals(), listening_socket(site) as listening:
         counter = service.ServiceCounter(site)
         try:

@@ -1,0 +1,358 @@
+"""What clients look up before they ask: schemas, tables, columns and types, and never a row.
+
+Trust: public.  A catalog is a DuckDB in memory with the tables of PostgreSQL's catalog, filled with
+what is public about one dataset.  It holds nothing else, so nothing is told that may not be; what
+a question to it can use is bounded (T1):
+
+- it names tables of the catalog and functions of a list, and nothing else is run;
+- DuckDB reads no file, loads no extension and keeps its settings;
+- questions are read and answered in a process of their own, with a limit on its memory, which is
+  ended if an answer takes too long or is too large (:mod:`discreet.pgwire.catalog_process`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import resource
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, final
+
+import duckdb
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from discreet.documents import DatasetDocument
+from discreet.errors import UnsupportedSQL
+from discreet.pgwire.statements import refused_catalog, tokens_of
+from discreet.pgwire.values import OIDS, type_oid
+
+_BYTES: Final = 768 << 20
+_ROWS: Final = 20_000
+_LETTERS: Final = 65_536
+_DEEPEST: Final = 30
+_SETTINGS: Final = {
+    "memory_limit": "128MB",
+    "max_temp_directory_size": "0KB",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
+_FACTS: Final = (
+    "database TEXT, of_table INT, name TEXT, number INT, column_name TEXT, kind INT, facts TEXT"
+)
+_SCHEMAS: Final = {"pg_catalog": "pg", "information_schema": "info"}
+_CODES: Final = {
+    "t": "VARCHAR",
+    "i": "INTEGER DEFAULT 0",
+    "b": "BOOLEAN DEFAULT false",
+    "f": "DOUBLE DEFAULT 0",
+    "s": "TIMESTAMP",
+}
+_FUNCTIONS: Final = """
+    abs array_agg array_length array_position array_to_string bool_and bool_or cardinality cast
+    ceil char_length coalesce concat concat_ws count current_date current_timestamp date_trunc
+    exists extract floor generate_series generate_subscripts greatest in_list initcap json_agg
+    json_build_object json_object_agg least left length like lower ltrim max md5 min mod now nullif
+    position regexp_replace replace right round row_number rtrim split_part starts_with string_agg
+    strpos substr substring sum to_char trim unnest upper case if and or not
+    any any_value array explode group_concat json_build_object json_object json_object_agg
+    logical_and logical_or regexp_like regexp_i_like str_position string_to_array xor
+    array_size exploding_generate_series all
+"""
+
+
+@final
+class Catalog:
+    """The catalog of one dataset."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, name: str, dataset: DatasetDocument) -> None:
+        """Fill the tables that name something."""
+        self._connection = duckdb.connect(":memory:", config={"threads": 1})
+        run = self._connection.execute
+        run("CREATE SCHEMA pg; CREATE SCHEMA info; CREATE SCHEMA public_facts")
+        run(f"CREATE TABLE public_facts.columns ({_FACTS})")
+        for table, columns in _layout().items():
+            run(f"CREATE TABLE {table} ({', '.join(columns)})")
+        for row in _facts(name, dataset):
+            run("INSERT INTO public_facts.columns VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        for statement in _script("contents.sql").split(";\n"):
+            run(statement)
+        run(_script("functions.sql"))
+        for setting, value in _SETTINGS.items():
+            run(f"SET {setting} = '{value}'")
+
+    def answer(self, sql: str) -> dict[str, Any]:
+        """Return the columns and rows of a question that was translated."""
+        run = self._connection.execute
+        try:
+            run("BEGIN TRANSACTION READ ONLY")
+            cursor = run(sql)
+            described = cursor.description or []
+            rows = cursor.fetchmany(_ROWS + 1)
+        except (duckdb.Error, MemoryError):
+            raise refused_catalog("this question about tables is not answered") from None
+        finally:
+            run("ROLLBACK")
+        if len(rows) > _ROWS:
+            raise refused_catalog(f"this question about tables has more than {_ROWS:,} rows")
+        columns = [(column[0], type_oid(str(column[1]))) for column in described]
+        return {"columns": columns, "rows": rows}
+
+
+# --- contents -----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8)
+def _script(name: str) -> str:
+    return files("discreet.pgwire").joinpath(name).read_text(encoding="ascii")
+
+
+@lru_cache(maxsize=1)
+def _layout() -> dict[str, list[str]]:
+    """Return the tables of PostgreSQL's catalog, with their columns as DuckDB declares them."""
+    lines = (line.split() for line in _script("catalog.txt").splitlines())
+    return {name: [_declared(*each.split(":")) for each in rest] for name, *rest in lines}
+
+
+def _declared(name: str, code: str) -> str:
+    if code.isupper():
+        return f'"{name}" {_CODES[code.lower()].partition(" ")[0]}[]'
+    return f'"{name}" {_CODES[code]}'
+
+
+@lru_cache(maxsize=1)
+def _defined() -> frozenset[str]:
+    """Return the functions of PostgreSQL that are defined here."""
+    return frozenset(re.findall(r"^CREATE MACRO (\w+)", _script("functions.sql"), re.MULTILINE))
+
+
+def _facts(database: str, dataset: DatasetDocument) -> Iterator[list[Any]]:
+    """Return what is public about columns: types, bounds and categories."""
+    for at, (name, table) in enumerate(sorted(dataset.tables.items())):
+        for number, column in enumerate(table.columns, 1):
+            words = None
+            if column.categories is not None:
+                words = f"one of: {', '.join(map(str, column.categories[:50]))}"
+            elif column.low is not None and column.high is not None:
+                words = f"from {column.low} to {column.high}"
+            yield [database, 16384 + at, name, number, column.name, OIDS[column.type], words]
+
+
+# --- translation ----------------------------------------------------------------------------------
+
+
+_POSTGRES: Final = Postgres()
+_KINDS: Final = {
+    "regclass": "oid_of_class",
+    "regtype": "oid_of_type",
+    "regproc": "oid_of_proc",
+    "regnamespace": "oid_of_namespace",
+}
+_VERBS: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE"})
+_INTEGERS: Final = frozenset({"oid", "xid", "cid", "int4", "int8", "int2", "regrole"})
+
+
+@lru_cache(maxsize=512)
+def translated(text: str, session: tuple[tuple[str, str], ...]) -> str | None:
+    """Return a question about the catalog alone in DuckDB's words; None if it is about tables.
+
+    Args:
+        text: one statement, with its parameters filled in.
+        session: what ``current_user``, ``version`` and other functions without arguments return.
+    """
+    tokens = tokens_of(text)
+    if len(text) > _LETTERS or not _is_shallow(tokens):
+        return None
+    tree = _parsed(text, tokens)
+    if not isinstance(tree, exp.Query):
+        return None
+    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    if not all(_place(table, named) is not None for table in tree.find_all(exp.Table)):
+        return None
+    values = dict(session)
+    for node in reversed(list(tree.walk())):  # inner ones first
+        changed = _changed(node, values, named)
+        if changed is not node:
+            node.replace(changed)
+    if tree.find(exp.DML, exp.DDL, exp.Into, exp.Lock, exp.Placeholder, exp.Command):
+        raise refused_catalog("this question about tables is not answered")
+    try:
+        return str(tree.sql(dialect="duckdb"))
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+
+
+def _parsed(text: str, tokens: Sequence[Token]) -> Any:
+    """Return the tree of one statement, or None."""
+    for before, token in reversed(list(itertools.pairwise(tokens))):  # AS select, without quotes
+        if before.token_type == TokenType.ALIAS and token.text.upper() in _VERBS:
+            text = f'{text[: token.start]}"{token.text}"{text[token.end + 1 :]}'
+    try:
+        (tree,) = _POSTGRES.parse(text)
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+    return tree
+
+
+def _is_shallow(tokens: Sequence[Token]) -> bool:
+    """Say whether a text is parsed soon: each level of some words doubles the work (T1)."""
+    depth = deepest = words = 0
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        opens = token.token_type in {TokenType.L_PAREN, TokenType.L_BRACKET}
+        closes = token.token_type in {TokenType.R_PAREN, TokenType.R_BRACKET}
+        depth += opens - closes
+        deepest = max(deepest, depth)
+        if opens and before is not None and before.token_type in Postgres.Parser.TYPE_TOKENS:
+            words += before.token_type not in {TokenType.VAR, TokenType.IDENTIFIER}
+    return deepest <= _DEEPEST and words <= 8
+
+
+def _place(table: exp.Table, named: set[str]) -> str | None:
+    """Return what a table of the catalog is called here; None for any other one."""
+    if isinstance(table.this, exp.Func | exp.Dot):
+        return ""
+    name, schema = table.name.lower(), table.db.lower()
+    if not schema and name in named:
+        return ""
+    if not schema:
+        schema = "pg_catalog"
+    place = f"{_SCHEMAS.get(schema, '')}.{name}"
+    return place if place in _layout() else None
+
+
+def _changed(node: Any, session: Mapping[str, str], named: set[str]) -> Any:  # noqa: PLR0911  one case each
+    match node:
+        case exp.Table():
+            place = _place(node, named)
+            if not place:
+                node.set("db", None)
+                return node
+            schema, name = place.split(".")
+            alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name))
+            return exp.Table(
+                this=exp.to_identifier(name, quoted=True),
+                db=exp.to_identifier(schema),
+                alias=alias,
+                joins=node.args.get("joins"),
+                laterals=node.args.get("laterals"),
+            )
+        case exp.Dot() if node.this.name.lower() in _SCHEMAS:
+            return node.expression
+        case exp.Any() if isinstance(node.this.unnest(), exp.Literal):
+            node.set("this", exp.paren(exp.cast(_list(node.this.unnest()), "VARCHAR[]")))
+        case exp.Column() if node.args.get("db"):
+            return exp.column(node.this, table=node.args["table"])
+        case exp.Collate():
+            return node.this
+        case exp.Operator():
+            return _operated(node)
+        case exp.Cast():
+            return _cast(node)
+        case exp.Func():
+            return _called(node, session)
+    return node
+
+
+def _operated(node: Any) -> Any:
+    sign = str(node.args["operator"]).rpartition(".")[2]
+    left, right = node.this, node.expression
+    found: dict[str, Any] = {
+        "~": exp.RegexpLike(this=left, expression=right),
+        "!~": exp.not_(exp.RegexpLike(this=left, expression=right)),
+        "=": exp.EQ(this=left, expression=right),
+    }
+    if sign not in found:
+        raise refused_catalog("this operator is not answered")
+    return found[sign]
+
+
+def _cast(node: Any) -> Any:
+    kind = node.to.args.get("kind") if node.to.this == exp.DType.USERDEFINED else node.to
+    name = kind.sql("postgres").lower().rpartition(".")[2].strip('"')
+    if name in _KINDS:
+        return exp.Anonymous(this=_KINDS[name], expressions=[node.this])
+    if name.endswith("[]") and isinstance(node.this, exp.Literal):
+        node.set("this", _list(node.this))
+    if name.rstrip("[]") in _INTEGERS:
+        name = name.replace(name.rstrip("[]"), "BIGINT")
+    elif node.to.this == exp.DType.USERDEFINED:
+        name = name if name in {"text", "boolean"} else "text"
+    else:
+        return node
+    return exp.Cast(this=node.this, to=exp.DataType.build(name, dialect="duckdb"))
+
+
+def _list(literal: Any) -> Any:
+    """Return a list in DuckDB's form: [a, b] in place of {a,b}."""
+    text = str(literal.this)
+    return exp.Literal.string(f"[{text[1:-1]}]") if text[:1] + text[-1:] == "{}" else literal
+
+
+def _called(node: Any, session: Mapping[str, str]) -> Any:
+    name = (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
+    name = "version" if name == "current_version" else name
+    if name == "current_setting":
+        asked = node.expressions[0].name if node.expressions else ""
+        return exp.Literal.string(session.get(asked.lower(), ""))
+    if name in session:
+        value = exp.Literal.string(session[name])
+        return exp.alias_(value, name) if isinstance(node.parent, exp.Select) else value
+    if name == "all" and node.expressions and isinstance(node.expressions[0], exp.Literal):
+        node.set("expressions", [exp.cast(_list(node.expressions[0]), "VARCHAR[]")])
+    if name == "json_build_object":
+        return exp.Anonymous(this="json_object", expressions=node.expressions)
+    if name not in _defined() and name not in _ALLOWED:
+        raise refused_catalog(f"the function {name[:60]} is not answered about the catalog")
+    return node
+
+
+_ALLOWED: Final = frozenset(_FUNCTIONS.split())
+
+
+# --- the process ----------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Answer questions, one a line, until there are no more."""
+    catalogs: dict[str, tuple[str, Catalog]] = {}
+    for line in sys.stdin.buffer:
+        asked = json.loads(line)
+        known = catalogs.get(asked["name"])
+        if known is None or known[0] != asked["dataset"]:
+            document = DatasetDocument.read(json.loads(asked["dataset"]))
+            known = asked["dataset"], Catalog(asked["name"], document)
+            if not catalogs:
+                _limit_memory()
+            catalogs[asked["name"]] = known
+        told: dict[str, Any]
+        try:
+            sql = translated(asked["text"], tuple(map(tuple, asked["session"])))
+            told = {} if sql is None else known[1].answer(sql)
+        except UnsupportedSQL as error:
+            told = {"refused": error.what}
+        sys.stdout.write(json.dumps(told, default=str) + "\n")
+        sys.stdout.flush()
+
+
+def _limit_memory() -> None:
+    """Map no more than some memory beyond what is mapped now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    most = pages * resource.getpagesize() + _BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+if __name__ == "__main__":
+    main()

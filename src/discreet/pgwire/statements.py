@@ -1,0 +1,389 @@
+"""What a client sends: statements, settings of its session, and questions with their price.
+
+Trust: public.  Whatever is not known here goes to the service as a question, which refuses what it
+does not answer before anything is spent.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final, final
+
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from discreet.documents import QuestionDocument
+from discreet.errors import OutOfRange, UnsupportedSQL
+
+VERSION: Final = "15.0"
+_TOKENIZER: Final = Postgres()
+_OWN: Final = "discreet."
+_SPACE: Final = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
+_FIRST: Final = re.compile(rf"{_SPACE}\(*{_SPACE}([A-Za-z]+)")
+_SET: Final = re.compile(
+    r"SET\s+(?:SESSION\s+|LOCAL\s+)?([\w.]+)(?:\s*=\s*|\s+TO\s+|\s+)(.+)", re.IGNORECASE | re.DOTALL
+)
+_QUERIES: Final = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+_NOTHING: Final = {
+    **dict.fromkeys(("BEGIN", "START"), "BEGIN"),
+    **dict.fromkeys(("COMMIT", "END"), "COMMIT"),
+    **dict.fromkeys(("ROLLBACK", "ABORT"), "ROLLBACK"),
+    "SAVEPOINT": "SAVEPOINT",
+    "RELEASE": "RELEASE",
+    "CLOSE": "CLOSE CURSOR",
+    "UNLISTEN": "UNLISTEN",
+}
+"""Statements that do nothing here, and the words by which they are confirmed."""
+_FIELDS: Final = frozenset(QuestionDocument.model_fields) - {"question", "params", "dialect"}
+_PRICES: Final = frozenset({"epsilon", "rho", "delta", "error", "format"})
+_TRUE: Final = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+_USUAL: Final = {
+    "server_version": VERSION,
+    "server_version_num": "150000",
+    "server_encoding": "UTF8",
+    "client_encoding": "UTF8",
+    "datestyle": "ISO, MDY",
+    "timezone": "UTC",
+    "intervalstyle": "postgres",
+    "integer_datetimes": "on",
+    "standard_conforming_strings": "on",
+    "is_superuser": "off",
+    "in_hot_standby": "off",
+    "default_transaction_read_only": "off",
+    "application_name": "",
+    "search_path": '"$user", public',
+    "transaction_isolation": "read committed",
+    "default_transaction_isolation": "read committed",
+    "transaction_read_only": "off",
+    "lc_collate": "C",
+    "max_identifier_length": "63",
+    "max_index_keys": "32",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "statement_timeout": "0",
+    "client_min_messages": "notice",
+}
+_MOST_SETTINGS: Final = 100
+_LONGEST: Final = 10_000
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One statement: its first word, and all of its text."""
+
+    word: str
+    text: str
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it may be a question."""
+        return self.word in _QUERIES
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Cut a text; what cannot be cut is one of no words."""
+    try:
+        return list(_TOKENIZER.tokenize(text))
+    except SqlglotError:
+        return []
+
+
+def refused_catalog(what: str) -> UnsupportedSQL:
+    """Return the refusal of a question about tables."""
+    return UnsupportedSQL(
+        what=f"{what}.",
+        why="what is public about tables is in information_schema and pg_catalog.",
+        do="SELECT table_name, column_name, data_type FROM information_schema.columns.",
+    )
+
+
+def statements(text: str) -> list[Statement]:
+    """Cut a text at its semicolons.
+
+    >>> [each.word for each in statements("BEGIN; SELECT ';' -- ;")]
+    ['BEGIN', 'SELECT']
+    """
+    ends = [each.start for each in tokens_of(text) if each.token_type == TokenType.SEMICOLON]
+    parts = [text[a + 1 : b] for a, b in zip([-1, *ends], [*ends, len(text)], strict=True)]
+    found = [Statement(word=_word(part), text=part.strip()) for part in parts]
+    return [each for each in found if re.sub(_SPACE, "", each.text)]
+
+
+def _word(text: str) -> str:
+    found = _FIRST.match(text)
+    return found[1].upper() if found else "SELECT"
+
+
+def without_schema(text: str, database: str) -> str:
+    """Return a text without the schema before names: public.visits is visits.
+
+    >>> without_schema('SELECT "public"."visits"."ward" FROM clinic.public.visits', "clinic")
+    'SELECT "visits"."ward" FROM visits'
+    """
+    kept, at = [], 0
+    for path in _paths(tokens_of(text)):
+        names = [each.text.lower() for each in path]
+        schema = 1 if names[0] == database and len(names) > 2 else 0
+        if names[schema] == "public" and len(names) > schema + 1:
+            kept.append(text[at : path[0].start])
+            at = path[schema + 1].start
+    return "".join([*kept, text[at:]])
+
+
+def _paths(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Yield names with dots between them."""
+    path: list[Token] = []
+    for place, token in enumerate(tokens):
+        if token.token_type == TokenType.DOT:
+            continue
+        if place and tokens[place - 1].token_type == TokenType.DOT:
+            path.append(token)
+        else:
+            if path:
+                yield path
+            path = [token]
+    if path:
+        yield path
+
+
+def _places(text: str) -> Iterator[tuple[Token, int]]:
+    """Yield each $ with the number behind it."""
+    tokens = tokens_of(text)
+    for sign, number in itertools.pairwise(tokens):
+        together = number.start == sign.end + 1 and re.fullmatch("[0-9]{1,5}", number.text)
+        if sign.token_type == TokenType.PARAMETER and together:
+            yield sign, int(number.text)
+
+
+def parameters_of(text: str) -> int:
+    """Return how many parameters a text has.
+
+    >>> parameters_of("SELECT COUNT(*) FROM t WHERE a = $2 AND b = '$3'")
+    2
+    """
+    return max((number for _, number in _places(text)), default=0)
+
+
+def filled(text: str, values: Sequence[Any]) -> str:
+    """Return a text with values in the place of its parameters.
+
+    >>> filled("SELECT $1, $2", ["it's", None])
+    "SELECT 'it''s', NULL"
+    """
+    parts, at = [], 0
+    for sign, number in _places(text):
+        if not 0 < number <= len(values):
+            raise OutOfRange(f"there is no value for the parameter ${number}.")
+        parts += [text[at : sign.start], _literal(values[number - 1])]
+        at = sign.end + 1 + len(str(number))
+    return "".join([*parts, text[at:]])
+
+
+def _literal(value: Any) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool() | int() | float() | Decimal():
+            return str(value).upper()
+        case _:
+            escaped = str(value).replace("'", "''")
+            return f"'{escaped}'"
+
+
+@final
+class Settings:
+    """The settings of a session; those of discreet are checked when they are set.
+
+    >>> settings = Settings()
+    >>> settings.put("discreet.epsilon", "0.1")
+    >>> settings.form("SELECT COUNT(*) AS n FROM visits", [], "clinic").epsilon
+    '0.1'
+    """
+
+    __slots__ = ("_given",)
+
+    def __init__(self) -> None:
+        """Begin with those that all have."""
+        self._given: dict[str, str] = {}
+
+    def value(self, name: str) -> str | None:
+        """Return a setting, or None if there is none of this name."""
+        name = name.lower()
+        if name in self._given or name in _USUAL:
+            return self._given.get(name, _USUAL.get(name))
+        known = name.removeprefix(_OWN) in _FIELDS | {"intervals"}
+        return "" if name.startswith(_OWN) and known else None
+
+    def all(self) -> dict[str, str]:
+        """Return all settings."""
+        own = {f"{_OWN}{name}": "" for name in sorted(_FIELDS | {"intervals"})}
+        return {**_USUAL, **own, **self._given}
+
+    @property
+    def intervals(self) -> bool:
+        """Whether the ends of intervals are wanted as columns."""
+        return _TRUE.get(self._given.get("discreet.intervals", "off"), False)
+
+    def statement(self, text: str) -> None:
+        """Carry out SET name = value."""
+        words = text.split()
+        if len(words) > 1 and words[1].upper() in {"TRANSACTION", "ROLE", "CONSTRAINTS"}:
+            return
+        if re.match(r"SET\s+SESSION\s+(CHARACTERISTICS|AUTHORIZATION)", text, re.IGNORECASE):
+            return
+        found = _SET.fullmatch(re.sub(r"(?i)^SET\s+TIME\s+ZONE\s", "SET timezone ", text))
+        if found is None:
+            raise _refused(f"this is not SET name = value: {text[:60]}")
+        name = "client_encoding" if found[1].lower() == "names" else found[1]
+        self.put(name, ", ".join(_unquoted(part) for part in found[2].split(",")))
+
+    def put(self, name: str, value: str) -> None:
+        """Set one setting; one that is empty or ``default`` is as if it were not set."""
+        name = name.lower()
+        if len(name) + len(value) > _LONGEST or len(self._given) >= _MOST_SETTINGS:
+            raise _refused("there are too many settings, or one is too long")
+        if value.lower() in {"", "default"}:
+            self._given.pop(name, None)
+        elif name == "client_encoding" and value.upper().replace("-", "") not in _ENCODINGS:
+            raise _refused("only the encoding UTF8 is spoken here")
+        elif name == "datestyle" and not value.upper().startswith("ISO"):
+            raise _refused("dates are written in the style ISO here")
+        elif name.startswith(_OWN):
+            self._own(name.removeprefix(_OWN), value)
+            self._given[name] = value
+        elif name not in {"client_encoding", "server_version", "server_encoding", "datestyle"}:
+            self._given[name] = value
+
+    def reset(self, name: str = "ALL") -> None:
+        """Forget a setting, or all."""
+        if name.upper() == "ALL":
+            self._given.clear()
+        self._given.pop(name.lower(), None)
+
+    def _own(self, name: str, value: str) -> object:
+        """Return the value of a setting of a question."""
+        if name in {"intervals", "confirm"}:
+            if value.lower() not in _TRUE:
+                raise _refused(f"discreet.{name} is neither on nor off")
+            return _TRUE[value.lower()]
+        if name not in _FIELDS:
+            known = ", ".join(sorted(f"{_OWN}{each}" for each in _FIELDS | {"intervals"}))
+            raise _refused(f"there is no setting {_OWN}{name[:60]}; there are {known}")
+        if name == "error":
+            pairs = [each.partition("=") for each in value.split(",")]
+            if not all(given for _, _, given in pairs):
+                raise _refused("discreet.error is not like 'n=20, cost=5'")
+            return {output.strip(): width.strip() for output, _, width in pairs}
+        if name in {"size", "max_rows", "max_groups"}:
+            if not re.fullmatch(r"[0-9]{1,18}", value):
+                raise _refused(f"{_OWN}{name} is not a whole number")
+            return int(value)
+        if not re.fullmatch(r"[0-9.eE/+-]{1,100}", value):
+            raise _refused(f"{_OWN}{name} is not a number")
+        return value
+
+    @property
+    def priced(self) -> bool:
+        """Whether a price is set for all questions."""
+        return any(f"{_OWN}{name}" in self._given for name in ("epsilon", "rho", "error"))
+
+    def form(self, text: str, params: Sequence[Any], database: str) -> QuestionDocument:
+        """Return a question with the price that the session has set, or with that of its clause."""
+        given = {
+            name.removeprefix(_OWN): self._own(name.removeprefix(_OWN), value)
+            for name, value in self._given.items()
+            if name.startswith(_OWN)
+        }
+        given.pop("intervals", None)
+        if any(each.text.upper() == "DIFFERENTIAL_PRIVACY" for each in tokens_of(text)):
+            given = {name: value for name, value in given.items() if name not in _PRICES}
+        return QuestionDocument.read(
+            {
+                "question": without_schema(text, database),
+                "dialect": "postgres",
+                "params": [_tagged(each) for each in params] or None,
+                **given,
+            }
+        )
+
+
+_ENCODINGS: Final = frozenset({"UTF8", "UNICODE", "SQL_ASCII", "AUTO"})
+
+
+def _tagged(value: Any) -> Any:
+    """Return the value of a parameter as documents write it."""
+    match value:
+        case float():
+            return ["f", value.hex()]
+        case Decimal():
+            return ["m", str(value)]
+        case datetime():
+            return ["t", value.isoformat()]
+        case date():
+            return ["d", value.isoformat()]
+        case _:
+            return value
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip().removesuffix(";").strip()
+    quoted = len(text) > 1 and text[0] == text[-1] == "'"
+    return text[1:-1].replace("''", "'") if quoted else text.strip('"')
+
+
+def _refused(what: str) -> OutOfRange:
+    return OutOfRange(
+        what=f"{what}.",
+        why="settings decide on the price of questions, so none is guessed.",
+        do="SET discreet.epsilon = '0.1', say; SHOW ALL lists the settings.",
+    )
+
+
+def refused_statement(word: str) -> UnsupportedSQL:
+    """Return the refusal of a statement that is no question."""
+    cursors = word in {"DECLARE", "FETCH", "MOVE"}
+    return UnsupportedSQL(
+        what=f"{word} is not answered here.",
+        why="an answer is a small table, and comes at once."
+        if cursors
+        else "this server answers questions about tables, and changes nothing.",
+        do="read the answer without a server-side cursor."
+        if cursors
+        else "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward, say.",
+    )
+
+
+def confirmation(statement: Statement) -> str | None:
+    """Return how a statement that does nothing here is confirmed; None for all others."""
+    return _NOTHING.get(statement.word)
+
+
+def pairs_of_options(options: str) -> Iterator[tuple[str, str]]:
+    """Read the settings that a client names when it connects.
+
+    >>> dict(pairs_of_options("-c discreet.epsilon=0.1 --discreet.intervals=on"))
+    {'discreet.epsilon': '0.1', 'discreet.intervals': 'on'}
+    """
+    for each in re.findall(r"(?:-c\s*|--)((?:\\.|[^\s\\])+)", options):
+        name, _, value = re.sub(r"\\(.)", r"\1", each).partition("=")
+        yield name.replace("-", "_"), value
+
+
+def price_words(price: Mapping[str, Any]) -> str:
+    """Say a price, without the parts that follow from it.
+
+    >>> price_words({"epsilon": "1/10", "delta": None, "rho": "1/200"})
+    'epsilon 0.1'
+    """
+    names = ("rho",) if price.get("epsilon") is None else ("epsilon", "delta")
+    parts = {name: Fraction(price.get(name) or 0) for name in names}
+    found = [f"{name} {float(part):.6g}" for name, part in parts.items() if part]
+    return ", ".join(found) or "nothing"
