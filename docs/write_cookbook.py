@@ -61,7 +61,7 @@ run draws new noise.
 TAIL = """
 ## Total cost
 
-{left}.
+About {spent} % of {promised}.
 """
 
 
@@ -91,8 +91,11 @@ def page(folder: Path) -> str:
         ledger=folder / "clinic.ledger",
     ) as clinic:
         parts = [part for recipe in recipes() for part in _parts(recipe, clinic, folder)]
+        left = clinic.remaining
+        assert left is not None  # noqa: S101  (a ledger pays)
+        spent = round(100 * (1 - left.share))
         head = HEAD.replace("@policy", POLICY.read_text(encoding="utf-8").rstrip())
-        return "".join([head, *parts, TAIL.format(left=clinic.remaining)])
+        return "".join([head, *parts, TAIL.format(spent=spent, promised=left.budget.promised)])
 
 
 def _parts(recipe: Recipe, clinic: Session, folder: Path) -> Iterator[str]:

@@ -111,11 +111,6 @@ KEYS = {
             "With epsilon, its delta; with rho, what questions that need a delta may spend.",
         ),
         "rho": ("number above 0", "this or `epsilon`", "The largest rho in total (zCDP)."),
-        "currency": (
-            _one_of(("joint", "zcdp", "basic")),
-            '`"joint"` with a delta, `"basic"` without',
-            "How prices are added up if the budget is in epsilon; `rho` has its own.",
-        ),
     },
     "about": {
         "title": ("text", NONE, "What the data is called."),

@@ -181,4 +181,44 @@ MUTANTS: Final = (
         caught_by=("tests/accounting/test_enumeration.py::test_equal_parts_of_two_sizes",),
         fast=True,
     ),
+    Mutant(
+        name="a question fits alone whatever its delta",
+        file="discreet/accounting/currencies.py",
+        old="        if epsilon <= self.epsilon and beside + chance <= self.delta:",
+        new="        if epsilon <= self.epsilon:",
+        why="One question may fail more often than the budget promises.",
+        caught_by=("tests/accounting/test_currency.py::test_a_joint_price_is_about_one_event",),
+        fast=True,
+    ),
+    Mutant(
+        name="a question that fits alone is not counted",
+        file="discreet/accounting/currencies.py",
+        old="        return total[self.alone] <= limit[self.alone] or super(",
+        new="        return limit[self.alone] > 0 or super(",
+        why="Whatever comes after it is accepted.",
+        caught_by=(
+            "tests/accounting/test_joint_rule.py::test_no_strategy_gains_by_a_question_that_fits_alone",
+            "tests/accounting/test_joint_rule.py::test_one_question_takes_all_that_was_promised_and_nothing_comes_after_it",
+        ),
+    ),
+    Mutant(
+        name="the share of mu overlaps with that of rho",
+        file="discreet/accounting/budget.py",
+        old="(rest - _RHO * delta) * _HAIR",
+        new="rest * _HAIR",
+        why="A strategy that chooses its route by an answer loses more delta than was promised.",
+        caught_by=(
+            "tests/accounting/test_joint_rule.py::test_the_shares_of_delta_add_up_to_the_promise",
+        ),
+    ),
+    Mutant(
+        name="losses of a range have half the mu",
+        file="discreet/accounting/currencies.py",
+        old="        return _square_of(pair.epsilon / 2), _NONE",
+        new="        return _square_of(pair.epsilon / 4), _NONE",
+        why="A selection costs less than it loses.",
+        caught_by=(
+            "tests/accounting/test_currency.py::test_losses_of_a_range_are_below_their_gaussian",
+        ),
+    ),
 )

@@ -22,7 +22,9 @@ from discreet.accounting.currencies import (
     ConcentratedCurrency,
     JointCurrency,
     concentrated_price,
+    gaussian_price,
     point_price,
+    price_in_currency,
 )
 from discreet.loss import (
     Approximate,
@@ -34,8 +36,8 @@ from discreet.loss import (
 from discreet.loss.elementary import log
 from discreet.loss.finite import FinitePair
 from discreet.loss.profile import Profile
-from discreet.loss.pure_pairs import LaplacePair
-from discreet.mechanisms import Exponential, Laplace
+from discreet.loss.pure_pairs import BoundedRangePair, LaplacePair
+from discreet.mechanisms import Exponential, Gaussian, Laplace
 from tests.accounting.games import Ask, largest_loss, leaking, response, two_point, value
 
 RESPONSES = [response(Fraction(5, 4)), response(Fraction(3, 2)), response(2)]
@@ -82,16 +84,17 @@ def test_no_strategy_beats_pure_sums():
 
 @pytest.mark.theorem("filter-basic")
 def test_no_strategy_beats_sums_of_epsilon_and_delta():
-    budget = Budget(epsilon="1.2", delta="0.05", currency="basic")
+    currency, limit = BasicCurrency(), tuple(map(amount_up, (Fraction(6, 5), Fraction(1, 20))))
     laws = [leaking(RESPONSES[0], "0.01"), leaking(RESPONSES[1], "0.02"), RESPONSES[1], RARE[0]]
     chances = {laws[0]: Fraction(1, 100), laws[1]: Fraction(1, 50)}
 
     def priced(law):
-        return budget.price(Approximate(epsilon=largest_loss(law), delta=chances.get(law, 0)))
+        loss = Approximate(epsilon=largest_loss(law), delta=chances.get(law, 0))
+        return price_in_currency(currency, loss)
 
     ratio = Fraction(332, 100)  # hardly below e**1.2
-    found = check(budget, both_ways(laws, priced), [*RATIOS, ratio])
-    assert Fraction(2, 100) < found[-1] <= Fraction(5, 100) + Fraction(1, 1000)
+    found = value(both_ways(laws, priced), lambda total: currency.fits(total, limit), ratio, 2)
+    assert Fraction(2, 100) < found <= Fraction(5, 100) + Fraction(1, 1000)
 
 
 @pytest.mark.theorem("filter-basic")
@@ -141,6 +144,31 @@ def test_no_strategy_beats_sums_of_rho_and_delta():
     (told,) = check(budget, both_ways(laws, priced), [far])
     assert Fraction(55, 1000) < told <= Fraction(6, 100)
     assert found[0] > told
+
+
+def mu_of(law):
+    """Return the square of the least mu of a finite law, both ways: where the trade-off bends."""
+    best = mpmath.mpf(0)
+    for way in (law, [(q, p) for p, q in law]):
+        alarm = power = mpmath.mpf(0)
+        for p, q in sorted(way, key=lambda each: -each[0] / each[1])[:-1]:
+            alarm, power = alarm + mpmath.mpf(float(q)), power + mpmath.mpf(float(p))
+            bend = mpmath.erfinv(2 * power - 1) - mpmath.erfinv(2 * alarm - 1)
+            best = max(best, mpmath.sqrt(2) * bend)
+    return Fraction(float(best) ** 2) * (1 + Fraction(1, 10**6))
+
+
+@pytest.mark.theorem("filter-gaussian")
+@pytest.mark.parametrize("limit", ["0.5", "1"])
+def test_no_strategy_beats_sums_of_squares_of_mu(limit):
+    menu = both_ways(MENU, lambda law: (amount_up(mu_of(law)),))
+    most = Fraction(limit)
+    promised = GaussianDP(mu_squared=most)
+    lost = []
+    for ratio in RATIOS:
+        lost.append(value(menu, lambda total: amount_value(total[0]) <= most, ratio, 1))
+        assert lost[-1] <= promised.delta(epsilon=at(ratio))
+    assert lost[1] > Fraction(promised.delta(epsilon=at(RATIOS[1]))) / 2
 
 
 # --- prices -------------------------------------------------------------------------------------
@@ -204,27 +232,65 @@ def test_a_named_delta_may_make_things_cheaper_and_is_charged_only_if_it_does():
     assert concentrated_price(GaussianDP(mu="0.1"), Fraction(1, 10**9)) == (Fraction(1, 200), 0)
 
 
+JOINT = JointCurrency(Fraction(2), Fraction(1, 10**9))
+
+
 def test_a_joint_price_is_about_one_event():
-    joint = JointCurrency(0)
-    epsilon, points, rho, delta = joint.price(Approximate(epsilon=1, delta="1e-6"))
+    epsilon, points, rho, square, alone, delta = JOINT.price(Approximate(epsilon=1, delta="1e-6"))
     assert (amount_value(epsilon), points, amount_value(delta)) == (1, 0, Fraction(1, 10**6))
     assert amount_value(rho) == pytest.approx(0.46211715726)
-    assert joint.price(RenyiDP(orders=[2], values=[1])) is None
+    assert amount_value(square) == pytest.approx(1.232035385345**2)
+    assert alone == NEVER  # the promise is 1e-9
+    assert JOINT.price(RenyiDP(orders=[2], values=[1])) is None
 
 
-def test_a_joint_price_uses_a_smaller_rho_where_no_event_is_needed():
+def test_a_joint_price_uses_smaller_numbers_where_no_event_is_needed():
     loss = Exponential(candidates=4, scale=2).loss(distance=1)
-    epsilon, points, rho, delta = JointCurrency(0).price(loss)
-    assert (epsilon, points, delta) == (10**24, 0, 0)
+    epsilon, points, rho, square, alone, delta = JOINT.price(loss)
+    assert (epsilon, points, alone, delta) == (10**24, 0, 10**24, 0)
     assert amount_value(rho) < Pure(epsilon=1).concentrated()
+    assert amount_value(square) == pytest.approx(4 * 0.3085**2, rel=0.05)
+
+
+@pytest.mark.theorem("gaussian-smoothing")
+def test_discrete_gaussian_noise_has_a_mu_outside_a_leak():
+    square, event, leak = gaussian_price(Gaussian(sigma=25).loss(distance=1))
+    assert Fraction(1, 625) < square < Fraction(1, 620)
+    assert (event, leak) == (0, Fraction(1, 2**80))
+    assert gaussian_price(Gaussian(sigma=1).loss(distance=1)) is None  # too narrow to be smoothed
+    assert gaussian_price(ZeroConcentrated(rho=1)) is None
+
+
+@pytest.mark.theorem("bounded-range-gaussian")
+@given(st.floats(min_value=0.01, max_value=8), st.floats(min_value=-12, max_value=12))
+def test_losses_of_a_range_are_below_their_gaussian(length, place):
+    """Every pair of two losses, which are the worst of a range: where the trade-offs bend."""
+    square, _, _ = gaussian_price(Profile.of(BoundedRangePair(Fraction(length))))
+    alarm = 1 / (1 + mpmath.exp(-mpmath.mpf(place)))
+    power = 1 / (1 + mpmath.exp(-mpmath.mpf(place) - mpmath.mpf(length)))
+    needed = mpmath.sqrt(2) * (mpmath.erfinv(2 * power - 1) - mpmath.erfinv(2 * alarm - 1))
+    assert needed <= mpmath.sqrt(float(square)) * (1 + mpmath.mpf(10) ** -9)
 
 
 def test_limits_imply_their_losses():
     assert BasicCurrency().loss((10**24, 0)) == Pure(epsilon=1)
     assert BasicCurrency().loss((10**24, 10**18)) == Approximate(epsilon=1, delta="1e-6")
     assert ConcentratedCurrency().loss((10**24, 0)) == ZeroConcentrated(rho=1)
-    assert JointCurrency(0).loss((10**24, 0, 0, 0)) == Pure(epsilon=1)
-    assert JointCurrency(0).loss((0, 0, 10**24, 0)) == ZeroConcentrated(rho=1)
+    assert JOINT.loss((10**24, 0, 0, 0, 0, 0)) == Pure(epsilon=1)
+    assert JOINT.loss((0, 0, 10**24, 0, 0, 0)) == ZeroConcentrated(rho=1)
+
+
+@pytest.mark.theorem("filter-gaussian")
+@pytest.mark.parametrize(
+    "budget", [Budget(epsilon=1, delta="0.1"), Budget(epsilon=3, delta="0.01")]
+)
+def test_a_pure_loss_below_all_limits_fits_on_every_route(budget):
+    limit = (*budget.limit[:4], 0, 0)
+    common = budget.currency.common_loss(limit)
+    price = budget.price(common)
+    assert all(price[at] <= limit[at] for route in budget.currency.routes for at in route)
+    dearer = budget.price(Pure(epsilon=common.bound * Fraction(13, 10)))
+    assert any(dearer[at] > limit[at] for route in budget.currency.routes for at in route)
 
 
 @pytest.mark.theorem("filter-approximate")

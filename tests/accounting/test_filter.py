@@ -1,6 +1,7 @@
 """Books: one filter a cell, for one record and for two, against brute force over small domains."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -83,7 +84,7 @@ def test_a_tree_is_one_charge_at_its_tight_price():
     basic = open_filter(epsilon=10)
     basic.charge(plan)
     assert basic.spent == (10 * 10**24, 0)
-    named = open_filter(epsilon=10, delta="1e-6", currency="basic")
+    named = open_filter(epsilon=10, delta="1e-3")
     named.charge(plan, delta="1e-6")
     assert amount_value(named.spent[0]) < 5
     assert amount_value(named.spent[1]) == Fraction(1, 10**6)
@@ -149,7 +150,6 @@ def test_nothing_is_charged_for_what_looks_at_nobody():
 BUDGETS = [
     {"epsilon": 10},
     {"epsilon": 10, "delta": "0.5"},
-    {"epsilon": 10, "delta": "0.5", "currency": "basic"},
     {"rho": 10, "delta": "0.5"},
 ]
 
@@ -505,22 +505,47 @@ def test_what_is_left_is_a_loss_that_fits_and_nothing_more():
 
 
 def test_what_is_shown_names_unit_relation_delta_and_currency_and_is_on_the_safe_side():
-    budget = Budget(epsilon=2, delta=1e-9, currency="zcdp")
+    budget = Budget(epsilon=2, delta=1e-9)
     spending = PrivacyFilter(budget, unit=person("patient", relation="replace"))
     charge = spending.charge(Approximate(epsilon="1/30", delta="1e-12"))
     left = spending.left().details
-    for word in ("person", "patient", "replace", "delta 1e-09", "zcdp", "epsilon 2", "rho"):
+    for word in ("person", "patient", "replace", "delta 1e-09", "epsilon 2", "rho", "mu squared"):
         assert word in left
-    assert str(charge).startswith("rho 0.002222, delta ")  # 0.0022213995... rounded up
+    assert "alone" not in left
+    assert "rho 0.002222, " in str(charge)  # 0.0022213995... rounded up
     spent, limit = amount_value(spending.spent[0]), amount_value(spending.budget.limit[0])
     shown = Fraction(left.split()[1])
-    assert limit - spent - Fraction(1, 10**5) <= shown <= limit - spent
+    assert limit - spent - Fraction(1, 10**3) <= shown <= limit - spent
     with pytest.raises(OverBudget) as caught:
-        spending.charge(Pure(epsilon=1))
-    for word in ("rho", "person", "replace", "epsilon 2 at delta 1e-09", "zcdp"):
+        spending.charge(Pure(epsilon=2))
+    for word in ("rho", "person", "replace", "epsilon 2 at delta 1e-09"):
         assert word in caught.value.details
-    assert "; 0.05" in str(caught.value)
+    assert "200 % of the budget; 96.66 % is left" in str(caught.value)
     assert "epsilon 2 at delta 1e-09" in str(caught.value)
+
+
+def test_what_is_left_is_a_value_and_one_line():
+    spending = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+    left = spending.left()
+    assert (left.share, left.epsilon, left.delta) == (1, 1, Fraction(1, 10**9))
+    assert left.how_many(Approximate(epsilon=left.epsilon, delta=left.delta)) == 1
+    spending.charge(Pure(epsilon="0.1"))
+    left = replace(spending.left(), like=(Pure(epsilon="0.1"), None))
+    assert str(left) == "90 % of the budget left, about 9 more like this"
+    assert (left.share, left.epsilon) == (Fraction(9, 10), Fraction(9, 10))
+    assert left.how_many(Approximate(epsilon=left.epsilon, delta=left.delta)) == 1
+    for losses in ([Pure(epsilon="0.01")] * 150, [Approximate(epsilon="0.01", delta="1e-11")] * 5):
+        spending = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+        for loss in losses:
+            spending.charge(loss)
+        left = spending.left()
+        assert left.how_many(Approximate(epsilon=left.epsilon, delta=left.delta)) == 1
+    assert PrivacyFilter(Budget(rho="0.5"), unit=row()).left().epsilon == 1
+    spending = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row())
+    spending.exhaust()
+    left = spending.with_budget(Budget(epsilon=2, delta="1e-9")).left()  # on every route
+    assert 0 < left.epsilon < 1
+    assert left.how_many(Pure(epsilon=left.epsilon)) == 1
 
 
 # --- currencies of filters ---------------------------------------------------------------------

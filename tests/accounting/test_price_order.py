@@ -153,7 +153,11 @@ def test_equal_profiles_have_one_price(relation):
         forget()
         loss = functools.reduce(PrivacyLoss.compose, order)
         rows = RequestPricer(unit=row(relation=relation))
-        for currency in (BasicCurrency(), ConcentratedCurrency(), JointCurrency(10**10)):
+        for currency in (
+            BasicCurrency(),
+            ConcentratedCurrency(),
+            JointCurrency(Fraction(1), Fraction(1, 10**6)),
+        ):
             found.add((currency, rows.pieces(Leaf(loss), currency, delta="1e-6")))
     assert len(found) == 3
 

@@ -158,7 +158,7 @@ def test_epsilons(asked, relation):
 @settings(max_examples=40)
 def test_epsilons_and_deltas(asked):
     epsilon, delta = asked.added
-    assert fits(asked.tree, Budget(epsilon=epsilon, delta=delta, currency="basic"), "add_remove")
+    assert fits(asked.tree, Budget(epsilon=epsilon, delta=delta), "add_remove")
 
 
 @given(trees(concentrated), RELATIONS)
@@ -191,7 +191,7 @@ def test_randomized_response_costs_what_it_was_asked_for(epsilon, categories):
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.3", "1e-9"), ("2", "0.001")])
 def test_keys_within_a_total_fit_the_total(groups, relation, epsilon, delta):
     keys = OptimalKeys.within(epsilon=epsilon, delta=delta, groups=groups, relation=relation)
-    total = Budget(epsilon=epsilon, delta=delta, currency="basic")
+    total = Budget(epsilon=epsilon, delta=delta)
     assert fits(keys, total, relation, delta=F(delta))
     if keys.epsilon * groups * (2 if relation == "replace" else 1) == F(epsilon):  # equal shares
         assert fits(keys, total, relation)
@@ -200,7 +200,7 @@ def test_keys_within_a_total_fit_the_total(groups, relation, epsilon, delta):
 @given(HUNDREDTHS, DELTAS)
 @settings(max_examples=8)
 def test_noise_that_was_calibrated_fits_what_it_was_calibrated_for(epsilon, delta):
-    budget = Budget(epsilon=epsilon, delta=delta, currency="basic")
+    budget = Budget(epsilon=epsilon, delta=delta)
     sigma = gaussian_sigma(epsilon=epsilon, delta=delta)
     assert fits(GaussianDP(mu=1 / sigma), budget, "add_remove", delta=delta)
     scale = laplace_scale(epsilon=epsilon, delta=delta)

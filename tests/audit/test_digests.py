@@ -107,7 +107,7 @@ def digest_of(variant):
 
 def _charged_each(asked):
     wrong = []
-    budget = Budget(epsilon=100, delta="1e-3", currency="zcdp")
+    budget = Budget(epsilon=100, delta="1e-3")
     with clinic(visits(), budget=budget) as session:
         for number, variant in enumerate(asked, start=1):
             release = session.ask(variant.sql, **dict(variant.price))

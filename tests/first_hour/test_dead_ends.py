@@ -88,7 +88,7 @@ def test_over_budget_is_one_number(folder):
     refused, told, read = (
         run(folder, *more, *option) for option in ((), ("--verbose",), ("--json",))
     )
-    first = "OverBudget[E301]: account data: this costs epsilon 0.1; nothing is left of 1."
+    first = "OverBudget[E301]: account data: this costs 10 % of the budget; nothing is left."
     assert refused.stderr.splitlines()[0] == first
     assert "rho" not in refused.stderr
     assert refused.stderr in told.stderr

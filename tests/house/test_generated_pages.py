@@ -17,7 +17,7 @@ ABOVE = {
     "budget": "[budget]\nepsilon = 1\n",
     "tables.NAME.columns.NAME": '[tables.NAME.columns.NAME]\ntype = "integer"\n',
 }
-BESIDE = {"relation": 'unit = "id"\n', "currency": "delta = 1e-9\n"}
+BESIDE = {"relation": 'unit = "id"\n'}
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def write(folder):
     budget = Budget(epsilon=1, delta="1e-9")
     with Ledger.open(place, unit=units.row(), budget=budget, account="data") as one:
         one.describe("schema", {"table": "visits"})
-        one.open_account("data/flu", budget=Budget(epsilon="0.5", currency="basic"), by="ana")
+        one.open_account("data/flu", budget=Budget(epsilon="0.5"), by="ana")
         twice = Budget(epsilon=2, delta="1e-9")
         one.raise_limit(budget=twice, account="data", reason="a second wave", **people)
         north = Box({"ward": equals("A")})

@@ -37,7 +37,7 @@ def ledger(path):
 
 @pytest.fixture
 def delta_ledger(path):
-    budget = Budget(epsilon=1, delta="1e-6", currency="basic")
+    budget = Budget(epsilon=1, delta="2e-5")
     with Ledger.open(path, unit=row(), budget=budget) as ledger:
         yield ledger
 
@@ -278,8 +278,7 @@ def test_entries_say_what_happened_and_hold_no_answers(delta_ledger):
 def test_what_a_ledger_shows(ledger):
     ledger.charge(Pure(epsilon="0.75"), key="k")
     assert str(ledger) == (
-        f"ledger {ledger.id}, entry 2\n"
-        "  data: epsilon 0.25 of 1, kept in basic, for one row under add_remove"
+        f"ledger {ledger.id}, entry 2\n  data: epsilon 0.25 of 1, for one row under add_remove"
     )
     assert repr(ledger) == f"<ledger {ledger.id}>"
 

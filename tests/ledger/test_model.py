@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from chaos.stores import copies_pass
 from discreet.accounting import Box, Budget, equals, one_of
 from discreet.accounting.amounts import amount_up
+from discreet.accounting.currencies import with_delta
 from discreet.errors import (
     KeyReused,
     NotCharged,
@@ -21,7 +22,7 @@ from discreet.errors import (
     Tampered,
 )
 from discreet.ledger import Ledger, StoredAnswer
-from discreet.loss import Approximate
+from discreet.loss import ZeroConcentrated
 from discreet.units import row
 from tests.ledger.model import HOLDS, Model, Refused, Request
 
@@ -73,11 +74,11 @@ requests = strategies.builds(
 
 
 def budget(limit):
-    return None if limit is None else Budget(epsilon=limit[0], delta=limit[1], currency="basic")
+    return None if limit is None else Budget(rho=limit[0], delta=limit[1])
 
 
 def loss(price):
-    return Approximate(epsilon=price[0], delta=price[1])
+    return with_delta(ZeroConcentrated(rho=price[0]), price[1])
 
 
 def quanta(pair):

@@ -12,17 +12,16 @@ from discreet.units import row
 from tests.ledger.chains import Chain
 
 PEOPLE = {"reason": "the disk is gone", "by": "ana", "approved_by": "ben"}
-KEPT = ("joint",)
 RHO_ALONE = Leaf(Gaussian(variance=15))
 
 
-def kept(currency, epsilon, delta="1e-6", **more):
-    return Budget(epsilon=epsilon, delta=delta, currency=currency, **more)
+def kept(epsilon, delta="1e-6"):
+    return Budget(epsilon=epsilon, delta=delta)
 
 
-def restored(tmp_path, currency, *charges, unit=None):
+def restored(tmp_path, *charges, unit=None):
     """Return a ledger that was restored from a backup with some charges."""
-    budget = kept(currency, 1)
+    budget = kept(1)
     with Ledger.open(tmp_path / "old", unit=unit or row(), budget=budget) as ledger:
         for number, tree in enumerate(charges):
             ledger.charge(tree, key=f"known {number}")
@@ -33,13 +32,12 @@ def restored(tmp_path, currency, *charges, unit=None):
 # --- restored ledgers -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("currency", KEPT)
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-def test_a_raise_opens_no_route_that_unknown_charges_may_have_closed(tmp_path, currency, relation):
+def test_a_raise_opens_no_route_that_unknown_charges_may_have_closed(tmp_path, relation):
     first = Leaf(Laplace(scale=1 if relation == "add_remove" else 2))
-    with restored(tmp_path, currency, first, unit=row(relation=relation)) as ledger:
+    with restored(tmp_path, first, unit=row(relation=relation)) as ledger:
         assert not any(ledger.left().amounts)
-        ledger.raise_limit("data", budget=kept(currency, 2), **PEOPLE)
+        ledger.raise_limit("data", budget=kept(2), **PEOPLE)
         with pytest.raises(OverBudget):  # the old one has an epsilon of 1, and a large rho
             ledger.charge(RHO_ALONE, key="g")
         with pytest.raises(OverBudget):
@@ -53,10 +51,9 @@ def test_a_raise_opens_no_route_that_unknown_charges_may_have_closed(tmp_path, c
                 ledger.charge(tree, key="i")
 
 
-@pytest.mark.parametrize("currency", KEPT)
-def test_what_fits_on_every_route_is_granted_after_a_raise(tmp_path, currency):
-    with restored(tmp_path, currency) as ledger:
-        ledger.raise_limit("data", budget=kept(currency, 2), **PEOPLE)
+def test_what_fits_on_every_route_is_granted_after_a_raise(tmp_path):
+    with restored(tmp_path) as ledger:
+        ledger.raise_limit("data", budget=kept(2), **PEOPLE)
         loss = ledger.left().loss
         assert loss.epsilon(delta=0) > 0.3
         ledger.charge(Leaf(loss), key="both")
@@ -68,13 +65,12 @@ def test_what_fits_on_every_route_is_granted_after_a_raise(tmp_path, currency):
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("scope", [None, Box({"ward": equals("A")})])
-@pytest.mark.parametrize("currency", KEPT)
-def test_the_auditor_asks_for_every_route(currency, scope, relation):
+def test_the_auditor_asks_for_every_route(scope, relation):
     """A chain with a restore entry after which a raise opened a route."""
-    chain = Chain(kept(currency, 1), unit=row(relation=relation))
+    chain = Chain(kept(1), unit=row(relation=relation))
     chain.charge("k", Pure(epsilon=1 if relation == "add_remove" else "0.5"))
     chain.restore(spent=True)
-    chain.raise_to(kept(currency, 2))
+    chain.raise_to(kept(2).counted_like(kept(1)))
     assert verify(chain.rows()).ok
     small = chain.copy()
     small.charge("s", Pure(epsilon="0.05"), scope=scope)

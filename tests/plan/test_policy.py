@@ -26,6 +26,7 @@ WRONG = [
     ('relation = "replace"', "no unit"),
     ("[budget]\nepsilon = -1", "budget"),
     ("[budget]\nreserve = 1", "reserve"),
+    ('[budget]\nepsilon = 1\ncurrency = "zcdp"', "currency"),
     ("[limits]\nmax_groups = 0", "max_groups"),
     ("[limits]\nmax_rows = true", "max_rows"),
     ("[limits]\nconfidence = 1", "confidence"),
@@ -127,7 +128,7 @@ def policies(draw):
     positive = st.none() | st.fractions(Fraction(1, 10**9), 10, max_denominator=10**9)
     return Policy(
         unit=unit,
-        budget=draw(st.sampled_from([*budgets, Budget(epsilon=2, delta=1e-9, currency="zcdp")])),
+        budget=draw(st.sampled_from([*budgets, Budget(epsilon=2, delta=1e-9)])),
         limits=Limits(
             max_groups=draw(st.none() | st.integers(1, 9)),
             max_epsilon=draw(positive),

@@ -35,16 +35,15 @@ def spent_delta(clinic):
 
 
 @pytest.mark.parametrize("price", [{"epsilon": "0.01"}, {"rho": "0.00005"}])
-@pytest.mark.parametrize("currency", ["joint", "zcdp"])
-def test_at_least_a_hundred_questions_about_private_groups_fit(tmp_path, currency, price):
-    with opened(tmp_path, Budget(**AFTER_INIT, currency=currency)) as clinic:
+def test_a_hundred_questions_about_private_groups_fit(tmp_path, price):
+    with opened(tmp_path, Budget(**AFTER_INIT)) as clinic:
         plan = clinic.plan(WARDS, **price)
         assert plan.selection is not None
         assert clinic.remaining.how_many(plan.tree) >= 100
         clinic.ask(plan)
         own = clinic.remaining.budget.own_delta
         assert 0 < spent_delta(clinic) <= own
-        assert 250 * own <= amount_value(clinic.remaining.budget.limit[-1])
+        assert 150 * own <= amount_value(clinic.remaining.budget.limit[-1])
 
 
 def test_asking_again_is_free_whatever_was_spent_in_between(tmp_path):
@@ -101,14 +100,14 @@ def test_a_budget_without_a_delta_lends_none(tmp_path):
 def test_a_plan_says_if_it_takes_most_of_delta(tmp_path):
     with opened(tmp_path, Budget(**AFTER_INIT)) as clinic:
         assert clinic.plan(WARDS, epsilon="0.01").budget_preview.notes == ()
-        plan = clinic.plan(WARDS, epsilon="0.01", delta="2e-10")
+        plan = clinic.plan(WARDS, epsilon="0.01", delta="1e-10")
         assert plan.budget_preview.notes == ("takes more than half of the delta that is left",)
-        assert "delta 2.49e-10 of 2.5e-10" in clinic.plan(WARDS, epsilon="0.01").details
+        assert "delta 1.49e-10 of 1.5e-10" in clinic.plan(WARDS, epsilon="0.01").details
 
 
-def test_one_run_at_a_tenth_of_delta_leaves_most_of_the_reserve():
+def test_one_run_at_a_tenth_of_delta_leaves_a_third_of_what_is_set_aside():
     spending = dp.accounting.PrivacyFilter(Budget(epsilon=8, delta="1e-4"), unit=row())
     spending.charge(Approximate(epsilon=2, delta="1e-5"))  # a training run, say
     left = amount_value(spending.left().amounts[-1])
-    assert left >= Fraction(1, 10**5)
-    assert spending.left().how_many(Approximate(epsilon=2, delta="1e-5")) == 1
+    assert left >= Fraction(1, 3 * 10**5)
+    assert spending.left().how_many(Approximate(epsilon=2, delta="2.5e-6")) == 2

@@ -158,7 +158,7 @@ class Balances:
     def within(self, total: Amounts) -> bool:
         """Say whether a total stays within the limits, on some route or on every one."""
         if self.every_route:
-            return all(spent <= most for spent, most in zip(total, self.budget.limit, strict=True))
+            return self.budget.currency.fits_everywhere(total, self.budget.limit)
         return self.budget.currency.fits(total, self.budget.limit)
 
     def _for_cells(self, piece: ChargedBox) -> Amounts:

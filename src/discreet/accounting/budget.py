@@ -2,25 +2,25 @@
 
 Trust: kernel.  A limit that is read as a higher one lets more be lost than was promised.
 
-Definition.  A budget fixes its currency and its limits when it is made:
+Definition.  A budget fixes what it counts, and its limits, when it is made:
 
     Budget(epsilon=1)                 epsilons, added up
-    Budget(epsilon=2, delta=1e-9)     epsilons or rhos, whichever fits: epsilons to 2, rhos to the
-                                      largest R for which R-concentrated privacy is proved to imply
-                                      (2, delta').  A share of delta, the reserve, is set aside for
-                                      requests with a delta of their own, another one for losses
-                                      that have an epsilon only at a delta; delta' is the rest.
-                                      With currency="zcdp" rhos alone, with "basic" epsilons and
-                                      deltas.
+    Budget(epsilon=2, delta=1e-9)     epsilons, rhos or squares of mu, whichever fits: epsilons to
+                                      2, rhos to the largest R, and squares of mu to the largest M
+                                      that are proved to imply (2, delta'); or one question alone
+                                      that is (2, 1e-9)-private.  Shares of delta are set aside for
+                                      requests with a delta of their own, for losses that have an
+                                      epsilon only at a delta, and for rho; the rest is for mu.
     Budget(rho=0.1)                   rhos, added up; perhaps with a delta beside
 
-With ``aside`` in reserve, C for conversions and the rest for rho, aside + (1 - aside) (C + rest) =
-delta (keys ``filter-approximate`` and ``filter-joint``).  The search only proposes; what is
-returned was checked, and smaller limits imply no less.  Limits are read as they were written, if
-the loss that they stand for is within the promise, by the same conversion.
+With ``aside`` set aside, C for conversions, and D' and D'' for rho and mu, aside + (1 - aside) (C +
+D' + D'') is at most delta (keys ``filter-approximate``, ``filter-joint`` and ``filter-alone``).
+The search only proposes; what is returned was checked, and smaller limits imply no less.  It aims a
+millionth below delta, so that limits that were stored are still proved to be within the promise if
+a conversion should change in its last digits.
 
 Theorem.  Whatever is asked within the limits, one by one and in view of all answers, the guarantee
-holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint`` and
+holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint``, ``filter-alone`` and
 ``filter-approximate``).  It comes from the limits, not from what was spent.
 
 Definition.  A budget is raised to another of the same currency, with no limit lower and at least
@@ -37,14 +37,11 @@ alone (basic, with a delta of 0) need no proviso.
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-import discreet.loss  # for least_scale, which most budgets do without
 from discreet.accounting.amounts import (
     amount_down,
     amount_up,
@@ -63,26 +60,26 @@ from discreet.accounting.currencies import (
     ConcentratedCurrency,
     Currency,
     JointCurrency,
+    largest_rho,
+    largest_square,
     price_in_currency,
 )
 from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal, freeze
-from discreet.loss import Approximate, PrivacyLoss, ZeroConcentrated
+from discreet.exact import freeze
+from discreet.loss import Approximate, GaussianDP, PrivacyLoss, ZeroConcentrated
 from discreet.loss.parameters import checked_delta, checked_epsilon, checked_parameter
 from discreet.loss.privacy_loss import checked_loss
 from discreet.notebook import Shown
 
-_RESERVES: Final = {
-    ConcentratedCurrency.name: Fraction(1, 10),
-    JointCurrency.name: Fraction(1, 4),
-}
-"""The part of delta that is set aside for events, by currency."""
-
-_CONVERSIONS: Final = Fraction(1, 15)  # of what is not in reserve, so one twentieth of delta
-_CONVERSION: Final = Fraction(1, 1000)
-_SEARCH_BITS: Final = 48  # of the search alone: what it returns was checked
-_REQUESTS: Final = 250
+_ASIDE: Final = Fraction(3, 20)
+"""The share of delta that is set aside for requests with a delta of their own."""
+_POINTS: Final = Fraction(1, 50)
+"""The share for losses that have an epsilon only at a delta."""
+_RHO: Final = Fraction(3, 50)
+"""The share for rho: of a smaller one hardly less can be asked in rho, and more in mu."""
+_HAIR: Final = 1 - Fraction(1, 10**6)
+_REQUESTS: Final = 150
 """How many requests with a delta of their own fit, if nobody says how much they may spend."""
 
 Number = object
@@ -95,9 +92,8 @@ class Budget(Explainable, Shown):
     """A ceiling on the loss of everything that is asked.
 
     >>> budget = Budget(epsilon=2, delta=1e-9)
-    >>> print(budget)  # doctest: +NORMALIZE_WHITESPACE
-    epsilon 2 at delta 1e-09, kept in joint:
-    epsilon 2, conversion delta 5e-11, rho 0.05508, delta 2.5e-10
+    >>> print(budget)
+    epsilon 2 at delta 1e-09
     >>> budget.guarantee.epsilon(delta=1e-9)
     2.0
     >>> Budget(rho="0.1").guarantee
@@ -114,8 +110,6 @@ class Budget(Explainable, Shown):
         epsilon: Number = None,
         delta: Number = 0,
         rho: Number = None,
-        currency: str | None = None,
-        reserve: Number = None,
     ) -> None:
         """Take epsilon or rho, and a delta.
 
@@ -124,9 +118,6 @@ class Budget(Explainable, Shown):
             delta: for epsilon, the probability of failure in all; otherwise what may be spent on
                 requests that have a delta of their own.
             rho: the largest rho of zero-concentrated privacy.
-            currency: for (epsilon, delta), how it is kept: "joint" unless given, "zcdp" or "basic".
-            reserve: the share of delta set aside for requests that have a delta of their own: a
-                quarter unless given, and a tenth in "zcdp".
         """
         probability = checked_delta(delta)
         if probability == 1:
@@ -140,40 +131,41 @@ class Budget(Explainable, Shown):
                 "perhaps with a delta."
             )
         promise: Approximate | None = None
-        kept: Currency = ConcentratedCurrency() if epsilon is None else BasicCurrency()
-        wanted = currency or (kept if epsilon is None or not probability else JointCurrency).name
+        currency: Currency = BasicCurrency()
         if epsilon is None:
+            currency = ConcentratedCurrency()
             limit: tuple[Fraction, ...] = (checked_parameter(rho, name="rho"), probability)
-        else:
+        elif not probability:
             limit = (checked_epsilon(epsilon), probability)
-            if wanted in _RESERVES:
-                kept, limit = _limits_within(limit[0], probability, wanted, reserve)
-                promise = Approximate(epsilon=epsilon, delta=probability)
-                wanted, reserve = kept.name, None
-        if wanted != kept.name or reserve is not None:
-            raise WrongKind(
-                f"a budget kept in {kept.name} is given another currency, or a reserve; leave out "
-                "currency and reserve, or give epsilon and delta, and 'joint', 'zcdp' or 'basic'."
-            )
-        freeze(self, currency=kept, limit=tuple(map(amount_down, limit)), promise=promise)
+        else:
+            currency = JointCurrency(checked_epsilon(epsilon), probability)
+            limit = _limits_within(currency.epsilon, probability)
+            promise = Approximate(epsilon=epsilon, delta=probability)
+        freeze(self, currency=currency, limit=tuple(map(amount_down, limit)), promise=promise)
 
     def __repr__(self) -> str:
-        """Show how to make it again; the reserve is the last component of the limit."""
-        if self.promise is None:
-            given = self.currency.arguments(self.limit)
-        else:
-            bounds = {"epsilon": self.promise.epsilon_bound, "delta": self.promise.delta_bound}
-            share = amount_value(self.limit[-1]) / self.promise.delta_bound
-            given = {**bounds, "currency": self.currency.name, "reserve": share}
-        return f"Budget({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        """Show how to make it again."""
+        return f"Budget({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
 
     def __str__(self) -> str:
-        """Show the promise, rounded up, and the limits, rounded down."""
+        """Show the promise, rounded up, or the limit, rounded down."""
+        if self.promise is not None:
+            return self.promised
         named = zip(self.components, self.limit, strict=True)
-        kept = ", ".join(f"{name} {format_down(a)}" for name, a in named if a or name != "delta")
+        return ", ".join(f"{name} {format_down(a)}" for name, a in named if a or name != "delta")
+
+    @property
+    def arguments(self) -> dict[str, Fraction]:
+        """What to give to Budget to make it again.
+
+        >>> Budget(epsilon=1).arguments
+        {'epsilon': Fraction(1, 1)}
+        """
         if self.promise is None:
-            return f"{kept}, kept in {self.currency.name}"
-        return f"{self.promised}, kept in {self.currency.name}: {kept}"
+            given = dict(zip(self.components, map(amount_value, self.limit), strict=True))
+        else:
+            given = {"epsilon": self.promise.epsilon_bound, "delta": self.promise.delta_bound}
+        return {name: value for name, value in given.items() if value or name != "delta"}
 
     @property
     def promised(self) -> str:
@@ -241,17 +233,15 @@ class Budget(Explainable, Shown):
         >>> Budget(rho="0.1").written()["limit"]
         ['100000000000000000000000', '0']
         """
-        joint = isinstance(self.currency, JointCurrency)
+        first = self.currency
+        joint = isinstance(first, JointCurrency)
         return {
-            **({"conversion": str(self.currency.conversion)} if joint else {}),  # type: ignore[attr-defined]
-            "currency": self.currency.name,
+            **({"counted_at": _point(first.epsilon, first.delta)} if joint else {}),  # type: ignore[attr-defined]
+            "currency": first.name,
             "limit": encode_amounts(self.limit),
             "promise": None
             if self.promise is None
-            else {
-                "epsilon": write_number(self.promise.epsilon_bound),
-                "delta": write_number(self.promise.delta_bound),
-            },
+            else _point(self.promise.epsilon_bound, self.promise.delta_bound),
         }
 
     @classmethod
@@ -266,23 +256,22 @@ class Budget(Explainable, Shown):
         """
         if not isinstance(data, dict) or not {"currency", "limit", "promise"} <= data.keys():
             raise undecodable("a budget does not hold a currency, a limit and a promise")
-        currency = _currency(data["currency"], data.get("conversion"))
+        currency = _currency(data["currency"], data.get("counted_at"))
         limit = decode_amounts(data["limit"], width=len(currency.components))
-        promise = _promise(data["promise"])
+        promise = None if data["promise"] is None else _promise(data["promise"])
         budget = object.__new__(cls)
         freeze(budget, currency=currency, limit=limit, promise=promise)
         if budget.written() != data:
             raise undecodable("a number of a budget is not in its written form")
-        if promise is not None and not _implied(currency, limit, promise):
-            raise undecodable("the limits of a budget do not imply what it promises")
-        if promise is None and (
-            isinstance(currency, JointCurrency) or cls(**currency.arguments(limit)).limit != limit  # type: ignore[arg-type]
-        ):
-            raise undecodable("the limits of a budget promise nothing, or are out of range")
+        if isinstance(currency, JointCurrency):
+            if promise is None or not _implied(currency, limit, promise):
+                raise undecodable("the limits of a budget do not imply what it promises")
+        elif promise is not None or cls(**budget.arguments).limit != limit:
+            raise undecodable("a budget promises something else, or its limits are out of range")
         return budget
 
     def counted_like(self, other: Budget) -> Budget:
-        """Return this budget, with losses counted in epsilon at the delta of another, if jointly.
+        """Return this budget, with losses priced as in another one, if both promise a delta.
 
         >>> old, new = Budget(epsilon=2, delta="1e-9"), Budget(epsilon=2, delta="1e-6")
         >>> new.counted_like(old).currency == old.currency
@@ -290,115 +279,82 @@ class Budget(Explainable, Shown):
         """
         if not all(isinstance(each.currency, JointCurrency) for each in (self, other)):
             return self
-        return Budget.read(self.written() | {"conversion": other.written()["conversion"]})
-
-    def split(self, weights: Sequence[Number]) -> tuple[Budget, ...]:
-        """Divide into budgets that together never exceed this one, in proportion to weights.
-
-        They may be spent side by side, and each in view of the answers to the others: all of it is
-        one sequence of requests in one currency.
-
-        >>> [print(part) for part in Budget(rho=1).split([1, 2])]
-        rho 0.3333, kept in zcdp
-        rho 0.6666, kept in zcdp
-        [None, None]
-        """
-        shares = [decimal(weight, name="weight") for weight in weights]
-        whole = sum(shares, Fraction(0))
-        if not shares or min(shares) < 0 or whole <= 0:
-            raise OutOfRange(
-                "the weights of a split are negative, or all zero; give weights of at least "
-                "zero, and one above it."
-            )
-        return tuple(
-            Budget(**self.currency.arguments(tuple(math.floor(a * w / whole) for a in self.limit)))  # type: ignore[arg-type]
-            for w in shares
-        )
+        return Budget.read(self.written() | {"counted_at": other.written()["counted_at"]})
 
 
-def _limits_within(
-    epsilon: Fraction, delta: Fraction, name: str, reserve: object
-) -> tuple[Currency, tuple[Fraction, ...]]:
-    """Return the currency and the limits that imply (epsilon, delta)."""
-    share = _RESERVES[name] if reserve is None else checked_delta(reserve, name="reserve")
-    aside = amount_value(amount_down(share * delta))
-    rest = (delta - aside) / (1 - aside)
-    if rest == 0:
-        raise OutOfRange(
-            f"no delta is left to keep a budget in {name}; give delta > 0 and reserve < 1, or "
-            "currency='basic'."
-        )
-    if name == ConcentratedCurrency.name:
-        return ConcentratedCurrency(), (_largest_rho(epsilon, rest), aside)
-    points = amount_value(amount_down(_CONVERSIONS * (delta - aside)))
-    rho = _largest_rho(epsilon, rest - points)
-    return JointCurrency(amount_down(_CONVERSION * points)), (epsilon, points, rho, aside)
+def _limits_within(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
+    """Return limits that imply (epsilon, delta), component by component."""
+    aside, points = (amount_value(amount_down(share * delta)) for share in (_ASIDE, _POINTS))
+    rest = (delta - aside) / (1 - aside) - points
+    rho = largest_rho(epsilon, _RHO * delta * _HAIR)
+    square = largest_square(epsilon, (rest - _RHO * delta) * _HAIR)
+    return epsilon, points, rho, square, Fraction(1), aside
 
 
-@functools.lru_cache(maxsize=256)
-def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a rho that is proved to imply (epsilon, delta), just below the largest one."""
-    return 1 / discreet.loss.least_scale(
-        lambda scale: ZeroConcentrated(rho=1 / scale),
-        epsilon=epsilon,
-        delta=delta,
-        bits=_SEARCH_BITS,
-    )
+def _point(epsilon: Fraction, delta: Fraction) -> dict[str, str]:
+    return {"epsilon": write_number(epsilon), "delta": write_number(delta)}
 
 
-def _currency(name: object, conversion: object) -> Currency:
+def _currency(name: object, counted_at: object) -> Currency:
     if name == JointCurrency.name:
-        return JointCurrency(*decode_amounts([conversion], width=1))
+        first = _promise(counted_at)
+        return JointCurrency(first.epsilon_bound, first.delta_bound)
     for currency in (BasicCurrency(), ConcentratedCurrency()):
         if currency.name == name:
             return currency
     raise undecodable("a budget is kept in an unknown currency")
 
 
-def _promise(data: Any) -> Approximate | None:
-    if data is None:
-        return None
+def _promise(data: Any) -> Approximate:
     if not isinstance(data, dict) or set(data) != {"epsilon", "delta"}:
         raise undecodable("a promise does not hold an epsilon and a delta")
     return Approximate(epsilon=read_number(data["epsilon"]), delta=read_number(data["delta"]))
 
 
-def _implied(currency: Currency, limit: Amounts, promise: Approximate) -> bool:
-    """Whether limits are proved to imply a promise, which the basic currency does not make."""
-    epsilon, delta, aside = promise.epsilon_bound, promise.delta_bound, amount_value(limit[-1])
-    if isinstance(currency, BasicCurrency) or not aside < delta < 1:
+def _implied(currency: JointCurrency, limit: Amounts, promise: Approximate) -> bool:
+    """Whether limits are proved to imply a promise, and also whatever is accepted alone."""
+    epsilon, delta = promise.epsilon_bound, promise.delta_bound
+    most, points, rho, square, alone, aside = map(amount_value, limit)
+    if not aside < delta < 1 or most > epsilon or alone != 1:
         return False
-    rest = (delta - aside) / (1 - aside)
-    if isinstance(currency, JointCurrency):
-        if limit[0] > amount_down(epsilon):
-            return False
-        rest -= amount_value(limit[1])
-    return ZeroConcentrated(rho=amount_value(limit[-2])).delta(epsilon=epsilon) <= rest
+    if currency.epsilon > epsilon or currency.delta > delta:
+        return False
+    used = points + Fraction(ZeroConcentrated(rho=rho).delta(epsilon=epsilon))
+    used += Fraction(GaussianDP(mu_squared=square).delta(epsilon=epsilon))
+    return aside + (1 - aside) * used <= delta
 
 
 def checked_raise(old: Budget, new: object) -> Budget:
     """Return the new budget, in the currency of the old one, if it raises it."""
-    if isinstance(new, Budget):
-        new = new.counted_like(old)
-    if not isinstance(new, Budget) or new.currency != old.currency:
+    kept = type(old.currency)
+    if not isinstance(new, Budget) or type(new.currency) is not kept:
         raise WrongKind(
-            "a budget is to be raised to something that is not kept in its currency; give a "
-            f"Budget that counts {', '.join(old.components)}, kept in {old.currency.name}."
+            "a budget is to be raised to something else than it limits; give a Budget of "
+            f"{' and '.join(old.arguments)}."
         )
-    lower = any(there < here for here, there in zip(old.limit, new.limit, strict=True))
-    if lower or new.limit == old.limit:
+    pairs = list(zip(_raised(old), _raised(new), strict=True))
+    if any(there < here for here, there in pairs) or all(here == there for here, there in pairs):
         raise OutOfRange(
             f"a budget ({old}) is to be raised to one that is not above it ({new}); give a budget "
             "of which no limit is lower, and one is higher."
         )
-    return new
+    return new.counted_like(old)
+
+
+def _raised(budget: Budget) -> tuple[Fraction | int, ...]:
+    """Return what a raise must not lower."""
+    promise = budget.promise
+    promised = () if promise is None else (promise.epsilon_bound, promise.delta_bound)
+    return (*promised, *budget.limit)
 
 
 def is_recorded(recorded: Budget | None, given: Budget | None) -> bool:
     """Return whether a budget that is given is the one on record.
 
-    The delta at which losses have an epsilon stays that of the first budget of an account.
+    What is promised decides, since limits follow from it.
     """
     if recorded is None or given is None:
         return recorded is given
-    return given.counted_like(recorded) == recorded
+    if recorded.promise is None or given.promise is None:
+        return recorded == given
+    return recorded.promise == given.promise

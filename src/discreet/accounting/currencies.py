@@ -13,6 +13,9 @@ the numbers.
                   (epsilon, delta); a product of pairs by its own divergences, perhaps outside an
                   event (key ``approximately-concentrated``); a sample outside an event of a named
                   probability (key ``truncated-concentration``)
+    mu squared    from Gaussian noise, discrete noise outside a very rare event (key
+                  ``gaussian-smoothing``), a pure loss (key ``pure-to-gaussian``), and losses of
+                  bounded range (key ``bounded-range-gaussian``)
 
 Theorem (key ``filter-admission``; Kairouz, Oh and Viswanath 2015, theorem 3.4, for the event).  A
 release is charged numbers that hold outside an event whose probability does not depend on the data;
@@ -31,15 +34,26 @@ probability d_t is known and does not depend on the data, and let the d_t sum to
 path. Then the profile of all answers is at most (1 - D) h + D, with h the profile that the numbers
 imply.
 
-A few large questions are cheap in epsilon, many small ones in rho, and which it will be is not
-known in advance.  So both are counted, and a question must fit one of the two routes.
-Theorem (key ``filter-joint``).  Let E, C, R and D' be fixed in advance, such that R-concentrated
-releases are (E, D')-private, and let request t be (e_t, c_t)-private and rho_t-concentrated.  If on
-every path of answers the e_t sum to at most E and the c_t to at most C, or the rho_t to at most R,
-all answers together are (E, C + D')-private.
-A whole delta for each of the two routes would be wrong: an answer may decide which route is taken,
-and then both fail, each on paths of its own.  What holds is the one point (E, D), not the whole
-curve of R; parts of such a budget that are spent apart may break it.
+Theorem (key ``filter-gaussian``; Smith and Thakurta 2022, Fully Adaptive Composition for Gaussian
+Differential Privacy; Koskela, Tobaben and Honkela 2022).  If the squares of mu sum to at most M on
+every path, all answers together are sqrt(M)-Gaussian private.
+Theorem (key ``bounded-range-gaussian``).  Losses of range e are mu-Gaussian private for the mu of a
+pure loss of e/2.
+
+A few large questions are cheap in epsilon, many small ones in rho or mu, and which it will be is
+not known in advance.  So all three are counted, and a question must fit one of the routes.
+Theorem (key ``filter-joint``).  Let E, C, R and M be fixed in advance, such that R-concentrated
+releases are (E, D')-private, and sqrt(M)-Gaussian ones (E, D'')-private, and let request t be
+(e_t, c_t)-private, rho_t-concentrated, and mu_t-Gaussian private.  If on every path of answers the
+e_t sum to at most E and the c_t to at most C, or the rho_t to at most R, or the squares of mu_t to
+at most M, all answers together are (E, C + D' + D'')-private.
+A whole delta for each of the routes would be wrong: an answer may decide which route is taken,
+and then all fail, each on paths of its own.  What holds is the one point (E, D), not the whole
+curve of R or M; parts of such a budget that are spent apart may break it.
+Theorem (key ``filter-alone``).  Let D be at least C + D' + D''.  If, beside, a request is accepted
+on no route that is (E, D)-private and the first one, everything is still (E, D)-private: such a
+request leaves no room on any route, so that it is the last one too, and that was known before it
+was answered.
 Proofs: docs/proofs/composition.md, section 10.
 """
 
@@ -49,19 +63,34 @@ import dataclasses
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, TypeVar, final
 
-from discreet.accounting.amounts import NEVER, QUANTUM, amount_up, amount_value, format_up
+from discreet.accounting.amounts import (
+    NEVER,
+    QUANTUM,
+    amount_down,
+    amount_up,
+    amount_value,
+    format_up,
+)
 from discreet.errors import WrongKind
-from discreet.loss import Approximate, PrivacyLoss, Profile, Pure, ZeroConcentrated
+from discreet.loss import (
+    Approximate,
+    GaussianDP,
+    PrivacyLoss,
+    Profile,
+    Pure,
+    ZeroConcentrated,
+)
+from discreet.loss.calibration import least_scale
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import largest_loss
-from discreet.loss.moments import RenyiCurve
+from discreet.loss.moments import RenyiCurve, pure_to_gaussian_mu
 from discreet.loss.pair import Pair
-from discreet.loss.pure_pairs import ResponsePair
+from discreet.loss.pure_pairs import BoundedRangePair, ResponsePair
 from discreet.loss.rho import approximately_concentrated, concentration, truncated_rho
 
 Price = tuple[Fraction, Fraction]
@@ -219,6 +248,62 @@ def _pair_rho(pair: Pair) -> Price | None:
     return None if point is None else (Pure(epsilon=point[0]).concentrated(), point[1])
 
 
+def gaussian_price(loss: PrivacyLoss) -> tuple[Fraction, Fraction, Fraction] | None:
+    """Return a square of mu, and the probabilities of the event of a point price and of a leak.
+
+    >>> [float(each) for each in gaussian_price(GaussianDP(mu=2))]
+    [4.0, 0.0, 0.0]
+    """
+    if isinstance(loss, GaussianDP):
+        return loss.mu_squared, _NONE, _NONE
+    found = []
+    point = point_price(loss)
+    if point is not None:
+        found.append((_square_of(point[0]), point[1], _NONE))
+    squares = _worst_of(loss, _pair_square)
+    events = _worst_of(loss, _pair_event)
+    if squares is not None and events is not None:
+        found.append((squares[0], events[1], squares[1]))
+    return min(found, default=None)
+
+
+def _gaussian_pair(pair: Pair) -> Price | None:
+    """Return a square of mu outside a leak, for pairs that are Gaussian or of bounded range."""
+    if isinstance(pair, BoundedRangePair):
+        return _square_of(pair.epsilon / 2), _NONE
+    return pair.smoothed(_LEAK_BITS)
+
+
+def _pair_square(pair: Pair) -> Price | None:
+    """Return a square of mu outside a leak and the event of ``_pair_event``."""
+    known = _gaussian_pair(pair)
+    if known is not None:
+        return known
+    point = _pair_point(pair)
+    return None if point is None else (_square_of(point[0]), _NONE)
+
+
+def _pair_event(pair: Pair) -> Price | None:
+    """Return nothing, and the probability of the event outside which a pair has a pure bound."""
+    if _gaussian_pair(pair) is not None:
+        return _NONE, _NONE
+    point = _pair_point(pair)
+    return None if point is None else (_NONE, point[1])
+
+
+@functools.lru_cache(maxsize=256)
+def _square_of(epsilon: Fraction) -> Fraction:
+    """Return the square of the mu of a pure loss; of a large one a bound on it.
+
+    A normal variable exceeds sqrt(2 x) with probability at most e**-x / 2, so that mu**2 is at most
+    8 ln((1 + e**epsilon) / 2), and that is below 8 epsilon.
+    """
+    mu = pure_to_gaussian_mu(epsilon=epsilon) if epsilon <= _CONVERTED else None
+    return 8 * epsilon if mu is None else mu * mu
+
+
+_LEAK_BITS: Final = 80  # 2**-80 is below the unit in which privacy is counted
+_CONVERTED: Final = 100
 _NONE: Final = Fraction(0)
 _NEVER: Final = amount_value(NEVER)
 _UNCONVERTED: Final = 10**9  # a rho that promises nothing, and has no useful epsilon
@@ -233,6 +318,10 @@ class Currency(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
+    theorem: ClassVar[str]
+    """The key of the theorem that sums of prices rest on."""
+    alone: ClassVar[int | None] = None
+    """The component that says whether a question fits alone, which is never shown."""
 
     @property
     @abstractmethod
@@ -261,10 +350,9 @@ class Currency(ABC):
         numbers = self._numbers(loss, delta)
         return None if numbers is None else tuple(map(amount_up, numbers))
 
-    def arguments(self, amounts: Amounts) -> dict[str, object]:
-        """Return what to give to Budget for a limit of these amounts."""
-        names = (name.replace(" ", "_") for name in self.components)
-        return dict(zip(names, map(amount_value, amounts), strict=True))
+    def fits_everywhere(self, total: Amounts, limit: Amounts) -> bool:
+        """Say whether a total stays within a limit on every route."""
+        return all(spent <= most for spent, most in zip(total, limit, strict=True))
 
     def fits(self, total: Amounts, limit: Amounts) -> bool:
         """Say whether a total stays within a limit: delta does, and all of some route."""
@@ -278,15 +366,11 @@ class BasicCurrency(Currency):
     """Epsilons and deltas, added up (key ``filter-basic``)."""
 
     name: ClassVar[str] = "basic"
+    theorem: ClassVar[str] = "filter-basic"
     components: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
 
     def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
         return point_price(loss, delta)
-
-    def arguments(self, amounts: Amounts) -> dict[str, object]:
-        """Return epsilon and delta, and that they are added up as they are."""
-        epsilon, delta = map(amount_value, amounts)
-        return {"epsilon": epsilon, "delta": delta, "currency": self.name}
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
         """Return the point, pure where delta is 0."""
@@ -299,6 +383,7 @@ class ConcentratedCurrency(Currency):
     """Rhos of zero-concentrated privacy, added up (key ``filter-concentrated``)."""
 
     name: ClassVar[str] = "zcdp"
+    theorem: ClassVar[str] = "filter-concentrated"
     components: ClassVar[tuple[str, ...]] = ("rho", "delta")
 
     def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
@@ -313,62 +398,154 @@ class ConcentratedCurrency(Currency):
 @final
 @dataclass(frozen=True, slots=True)
 class JointCurrency(Currency):
-    """Epsilons at deltas, and rhos; one of the two has to fit (key ``filter-joint``).
+    """Epsilons at deltas, rhos, and squares of mu; one of the three has to fit, or one question.
 
-    ``conversion`` is the delta, as an amount, at which losses that are known by their rho have an
-    epsilon.  It is a small share of what the budget allows, fixed when the budget is made: a
-    hundredfold larger one would lower epsilons by less than a tenth.
+    Keys ``filter-joint`` and ``filter-alone``.  Prices depend on the promise of the budget that was
+    made first: ``epsilon`` and ``delta`` say whether a question fits alone, and a small share of
+    delta, ``conversion``, is the one at which losses that are known by their rho have an epsilon.
+    A hundredfold larger one would lower epsilons by less than a tenth.
     """
 
-    conversion: int
+    epsilon: Fraction
+    delta: Fraction
 
     name: ClassVar[str] = "joint"
-    components: ClassVar[tuple[str, ...]] = ("epsilon", "conversion delta", "rho", "delta")
-    routes: ClassVar[tuple[tuple[int, ...], ...]] = ((0, 1), (2,))
+    theorem: ClassVar[str] = "filter-joint"
+    components: ClassVar[tuple[str, ...]] = (
+        "epsilon",
+        "conversion delta",
+        "rho",
+        "mu squared",
+        "alone",
+        "delta",
+    )
+    routes: ClassVar[tuple[tuple[int, ...], ...]] = ((0, 1), (2,), (3,))
+    alone: ClassVar[int] = 4
+
+    @property
+    def conversion(self) -> int:
+        """The delta of one conversion, as an amount."""
+        return amount_down(_CONVERSION * self.delta)
 
     def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
-        """Return epsilon, its delta, and rho, outside one event; and the probability of that event.
+        """Return epsilon and its delta, rho, the square of mu, and whether the loss fits alone.
 
+        The last number is the probability of the event outside which they hold; that of a leak of
+        discrete noise, outside which alone there is a mu, is added to it.
         A delta that is named is spent on epsilon alone, where rho needs none.
         """
         point = point_price(loss, delta)
         known = concentrated_price(loss) if point is None or delta else None
         if point is not None and known is not None and known[1] == 0:
-            return *point, *known
-        if point is not None:
-            epsilon, rho, probability = _both_numbers(loss, point, delta)
-            return epsilon, _NONE, rho, probability
-        if known is None:
+            numbers = (*point, *known)
+        elif point is not None:
+            epsilon, rho, beside = _both_numbers(loss, point, delta)
+            numbers, known = (epsilon, _NONE, rho, beside), None
+        elif known is not None:
+            rho, beside = known  # outside its event the release is concentrated: it has a point
+            spent = amount_value(self.conversion)
+            epsilon = _converted(rho, spent) if spent else _NEVER
+            numbers = epsilon, spent, rho, beside
+        else:
             return None
-        rho, probability = (
-            known  # outside its event the release is concentrated, and so has a point
-        )
-        spent = amount_value(self.conversion)
-        bound = math.inf if rho > _UNCONVERTED else ZeroConcentrated(rho=rho).epsilon(delta=spent)
-        return _NEVER if math.isinf(bound) else Fraction(bound), spent, rho, probability
+        *most, beside = numbers
+        square, leak = _square_beside(loss, beside, known, delta)
+        if known is None and square == _NEVER and most[0] < _NEVER:
+            square = _square_of(most[0])  # outside the event an epsilon holds, and so does its mu
+        return *most, square, self._alone(loss, *numbers), min(beside + leak, Fraction(1))
 
-    def arguments(self, amounts: Amounts) -> dict[str, object]:  # noqa: ARG002  (no amounts work)
-        """Refuse, since parts that are spent apart may each fit on another route."""
-        raise WrongKind(
-            "a budget that is kept jointly in epsilon and rho is split; split a budget with "
-            "currency='zcdp' or currency='basic'."
+    def _alone(
+        self,
+        loss: PrivacyLoss,
+        epsilon: Fraction,
+        chance: Fraction,
+        rho: Fraction,
+        beside: Fraction,
+    ) -> Fraction:
+        """Return 1 if a loss is within the promise, and otherwise a price that nobody can pay."""
+        one = Fraction(1)
+        if epsilon <= self.epsilon and beside + chance <= self.delta:
+            return one
+        most = largest_rho(self.epsilon, self.delta)
+        if rho > 2 * most or beside > 2 * self.delta:  # far above what is proved to be within it
+            return _NEVER
+        if beside + Fraction(ZeroConcentrated(rho=rho).delta(epsilon=self.epsilon)) <= self.delta:
+            return one
+        return one if loss.delta(epsilon=self.epsilon) <= self.delta else _NEVER
+
+    def fits(self, total: Amounts, limit: Amounts) -> bool:
+        """Say whether a total stays within a limit on some route, or is one question alone."""
+        return total[self.alone] <= limit[self.alone] or super(JointCurrency, self).fits(
+            total, limit
         )
+
+    def fits_everywhere(self, total: Amounts, limit: Amounts) -> bool:
+        """Say whether a total stays within a limit on every route; nobody knows who was alone."""
+        without = (each[: self.alone] + each[self.alone + 1 :] for each in (total, limit))
+        return all(spent <= most for spent, most in zip(*without, strict=True))
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
         """Return the larger of what can be paid in epsilon and what can be paid in rho."""
-        epsilon, _, rho, delta = map(amount_value, amounts)
+        epsilon, _, rho, _, _, delta = map(amount_value, amounts)
         if Pure(epsilon=epsilon).concentrated() <= rho:
             return with_delta(ZeroConcentrated(rho=rho), delta)
         return _point(epsilon, delta)
 
     def common_loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return a pure loss, beside a delta, that fits both in epsilon and in rho.
+        """Return a pure loss, beside a delta, that fits in epsilon, in rho, and in mu.
 
-        Its half square, and so its rho, is at most the rho.
+        Its half square, and so its rho, is at most the rho; the square of its mu is at most pi/2
+        times its own square.
         """
-        epsilon, _, rho, delta = amounts
-        root = math.isqrt(math.floor(2 * rho / QUANTUM))
-        return _point(amount_value(min(epsilon, root)), amount_value(delta))
+        epsilon, _, rho, square, _, delta = amounts
+        roots = (math.isqrt(math.floor(each / QUANTUM)) for each in (2 * rho, 7 * square // 11))
+        return _point(amount_value(min(epsilon, *roots)), amount_value(delta))
+
+
+def _square_beside(
+    loss: PrivacyLoss, beside: Fraction, known: Price | None, delta: Fraction | None
+) -> Price:
+    """Return a square of mu outside the event of the other numbers, and the probability of a leak.
+
+    With events, it is known only where both are about the same ones: those of the pairs.
+    """
+    found = gaussian_price(loss)
+    if found is not None and found[1] == beside:
+        pairs = known is None or known == _worst_of(loss, _pair_rho, _straight)
+        if not beside or (delta is None and pairs):
+            return found[0], found[2]
+    return _NEVER, _NONE
+
+
+def _converted(rho: Fraction, delta: Fraction) -> Fraction:
+    bound = math.inf if rho > _UNCONVERTED else ZeroConcentrated(rho=rho).epsilon(delta=delta)
+    return _NEVER if math.isinf(bound) else Fraction(bound)
+
+
+_CONVERSION: Final = Fraction(1, 50_000)
+_SEARCH_BITS: Final = 32  # of the search alone: what it returns was checked
+
+
+@functools.lru_cache(maxsize=256)
+def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return a rho that is proved to imply (epsilon, delta), just below the largest one."""
+    return 1 / least_scale(
+        lambda scale: ZeroConcentrated(rho=1 / scale),
+        epsilon=epsilon,
+        delta=delta,
+        bits=_SEARCH_BITS,
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def largest_square(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return a square of mu that is proved to imply (epsilon, delta), just below the largest."""
+    return 1 / least_scale(
+        lambda scale: GaussianDP(mu_squared=1 / scale),
+        epsilon=epsilon,
+        delta=delta,
+        bits=_SEARCH_BITS,
+    )
 
 
 def _both_numbers(
@@ -414,5 +591,14 @@ def with_delta(loss: PrivacyLoss, delta: Fraction) -> PrivacyLoss:
 
 def format_amounts(currency: Currency, amounts: Amounts) -> str:
     """Show what is spent, component by component, rounded up."""
-    named = zip(currency.components, amounts, strict=True)
+    named = shown_components(currency, amounts)
     return ", ".join(f"{name} {format_up(a)}" for name, a in named if a or name != "delta")
+
+
+Shown = TypeVar("Shown")
+
+
+def shown_components(currency: Currency, values: Sequence[Shown]) -> list[tuple[str, Shown]]:
+    """Return what is said about each component, by its name."""
+    named = list(zip(currency.components, values, strict=True))
+    return [each for at, each in enumerate(named) if at != currency.alone]

@@ -31,6 +31,7 @@ taken back.  Interactive mechanisms are charged as a whole, and run one after an
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -39,6 +40,9 @@ from fractions import Fraction
 from typing import Final, NoReturn, final
 
 from discreet.accounting.amounts import (
+    amount_down,
+    amount_up,
+    amount_value,
     decode_amounts,
     encode_amounts,
     format_down,
@@ -48,12 +52,12 @@ from discreet.accounting.amounts import (
 from discreet.accounting.balances import Balances, ChargedBox, PriceBasis
 from discreet.accounting.box import Box, Contribution, checked_box
 from discreet.accounting.budget import Budget, checked_raise
-from discreet.accounting.currencies import Amounts, format_amounts
+from discreet.accounting.currencies import Amounts, format_amounts, shown_components
 from discreet.accounting.loss_map import LossMap
 from discreet.accounting.requests import Priceable, RequestPricer
 from discreet.errors import OverBudget, WrongKind
 from discreet.exact import whole
-from discreet.loss import PrivacyLoss
+from discreet.loss import PrivacyLoss, Pure
 from discreet.notebook import Shown
 from discreet.units import PrivacyUnit, describe_unit
 
@@ -65,7 +69,8 @@ _MOST: Final = 10**9
 class Left(Shown):
     """The amounts that are left, and what they buy; ``spent`` is what was spent so far.
 
-    A request has to fit on one route of the currency, or on ``every_route``.
+    A request has to fit on one route of the currency, or on ``every_route``.  ``like`` is the
+    request that was charged last, and the delta that it may spend, for those who print this.
 
     >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.loss import GaussianDP
@@ -83,6 +88,7 @@ class Left(Shown):
     every_route: bool = False
     fitting: Callable[[Priceable, object], Callable[[int], bool]] = field(repr=False, compare=False)
     charging: Callable[[Priceable, object], Left] = field(repr=False, compare=False)
+    like: tuple[Priceable, object] | None = field(default=None, repr=False, compare=False)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -101,6 +107,16 @@ class Left(Shown):
         """
         fits = self.fitting(what, delta)
         return bisect_left(range(_MOST), True, key=lambda count: not fits(count + 1))
+
+    def how_many_like(self) -> int:
+        """Return how many more requests like the last one fit; none if there was none."""
+        if self.like is None:
+            return 0
+        what, delta = self.like
+        try:
+            return self.how_many(what)
+        except WrongKind:  # as for a charge, a delta is spent only if it must be
+            return self.how_many(what, delta=delta)
 
     def after(self, what: Priceable, *, delta: object = None) -> Left:
         """Return what a request would leave, and charge nothing.
@@ -130,34 +146,77 @@ class Left(Shown):
         >>> spending.left().share
         Fraction(3, 4)
         """
-        pairs = list(zip(self.amounts, self.budget.limit, strict=True))
-        shares = []
-        for route in self.budget.currency.routes:
-            counted = [pairs[at] for at in route if pairs[at][1]]
-            shares.append(min((Fraction(*pair) for pair in counted), default=Fraction(0)))
-        return min(min(shares) if self.every_route else max(shares), Fraction(1))
+        shares = [self._share_on(route) for route in self.budget.currency.routes]
+        return min(shares) if self.every_route else max(shares)
+
+    def fits_on(self, route: tuple[int, ...]) -> bool:
+        """Say whether anything more fits on a route."""
+        return all(self.amounts[at] and self.spent[at] <= self.budget.limit[at] for at in route)
+
+    def _share_on(self, route: tuple[int, ...]) -> Fraction:
+        """Return the share of a route that is left, none of it if too much delta was spent."""
+        limit = self.budget.limit
+        if self.spent[-1] > limit[-1]:
+            return Fraction(0)
+        shares = [Fraction(self.amounts[at], limit[at]) for at in route if limit[at]]
+        return min((*shares, Fraction(1))) if shares else Fraction(0)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The largest epsilon of one more question, and of one that may fail with ``delta``.
+
+        >>> from discreet.accounting import Budget, PrivacyFilter
+        >>> from discreet.units import row
+        >>> left = PrivacyFilter(Budget(epsilon=1, delta="1e-9"), unit=row()).left()
+        >>> left.epsilon, left.delta
+        (Fraction(1, 1), Fraction(1, 1000000000))
+        """
+        known = dict(zip(self.budget.components, self.amounts, strict=True))
+        squares = [2 * known.get("rho", 0), 7 * known.get("mu squared", 0) // 11]
+        found = [known.get("epsilon", 0), *(math.isqrt(square * 10**24) for square in squares)]
+        bounds = sorted(map(amount_value, found), reverse=True)
+        fitting = (each for each in bounds if self.fitting(Pure(epsilon=each), None)(1))
+        return next(fitting, Fraction(0))
+
+    @property
+    def delta(self) -> Fraction:
+        """What may still be spent on events; all of the promise, while nothing was spent."""
+        promise = self.budget.promise
+        if promise is not None and not any(self.spent):
+            return promise.delta_bound
+        return amount_value(self.amounts[-1])
 
     @property
     def details(self) -> str:
-        """Each amount that is left, rounded down, of its limit; in which currency, and for whom."""
-        parts = zip(self.budget.components, self.amounts, self.budget.limit, strict=True)
+        """Each amount that is left, rounded down, of its limit, route by route, and for whom."""
+        amounts = list(zip(self.amounts, self.budget.limit, strict=True))
         shown = ", ".join(
             f"{name} {format_down(left)} of {format_down(limit)}"
-            for name, left, limit in parts
+            for name, (left, limit) in shown_components(self.budget.currency, amounts)
             if limit or name != "delta"
         )
-        promise = self.budget.promise
-        whole = "" if promise is None else f" to stay within {self.budget.promised}"
-        currency = self.budget.currency
-        routes = " on every route" if self.every_route and len(currency.routes) > 1 else ""
-        return f"{shown}, kept in {currency.name}{routes}{whole}, for {describe_unit(self.unit)}"
+        several = len(self.budget.currency.routes) > 1
+        routes = " on every route" if self.every_route and several else ""
+        promise = f" to stay within {self.budget.promised}" if self.budget.promise else ""
+        return f"{shown}{routes}{promise}, for {describe_unit(self.unit)}"
 
     def __str__(self) -> str:
-        """Show one number if the budget promises an epsilon at a delta, or else the amounts."""
+        """Say in one line what is left, and for how many more questions like the last one."""
+        percent = f"{int(100 * self.share)} %"
+        if self.like is not None:
+            return f"{percent} of the budget left{more_words(self.how_many_like())}"
         if self.budget.promise is None:
             return self.details
-        whole = f"{self.budget.promised}, for {describe_unit(self.unit)}"
-        return f"{int(100 * self.share)} % left of {whole}"
+        return f"{percent} left of {self.budget.promised}, for {describe_unit(self.unit)}"
+
+
+def more_words(more: int) -> str:
+    """Say for how many more questions a budget is enough.
+
+    >>> more_words(9), more_words(1)
+    (', about 9 more like this', ', one more like this')
+    """
+    return f", {({0: 'no more', 1: 'one more'}).get(more, f'about {more:,} more')} like this"
 
 
 _SHOWN: Final = 3
@@ -209,7 +268,7 @@ class PrivacyFilter:
     >>> for state in ("CA", "NY", "TX"):
     ...     charge = spending.charge(Pure(epsilon="0.6"), scope=Box({"state": equals(state)}))
     >>> print(spending.left())
-    epsilon 0.4 of 1, kept in basic, for one row under add_remove
+    epsilon 0.4 of 1, for one row under add_remove
     >>> spending.charge(Pure(epsilon="0.5"))
     Traceback (most recent call last):
     discreet.errors.OverBudget
@@ -355,21 +414,35 @@ class PrivacyFilter:
         charge = Charge(self._charges + 1, tuple(pieces), self._budget, self.unit)
         worst = [self._owed.worst(box) for box in boxes]
         spent = [max(column) for column in zip(*worst, strict=True)]
-        names, limits = self._budget.components, self._budget.limit
-        parts = list(zip(names, limits, spent, charge.amounts, strict=True))
-        short = (each for each in parts if each[2] + each[3] > each[1])
-        name, limit, paid, cost = next(short, parts[0])
         whose = "" if boxes == [Box.everything()] else " for those it is about"
-        rest = "nothing" if paid >= limit else format_down(limit - paid)
-        left = ", ".join(f"{name} {format_down(limit - paid)}" for name, limit, paid, _ in parts)
+        amounts = [
+            max(limit - paid, 0) for limit, paid in zip(self._budget.limit, spent, strict=True)
+        ]
+        shown = shown_components(self._budget.currency, amounts)
+        left = ", ".join(f"{name} {format_down(amount)}" for name, amount in shown)
         return OverBudget(
-            what=f"this costs {name} {format_up(cost)}; "
-            f"{rest} is left of {format_down(limit)}{whose}.",
+            what=f"this costs {self._shortfall(spent, charge.amounts)}{whose}.",
             why=f"it could cost somebody more than was promised: {self._budget.promised}.",
             do="ask for less precision or about fewer records, or plan several questions as one.",
             details=f"the request costs {charge}; what is left there is {left}; "
             f"the budget is {self._budget}.",
         )
+
+    def _shortfall(self, spent: Sequence[int], cost: Amounts) -> str:
+        """Say what a request costs and what is left, on the route on which it lacks least."""
+        budget, last = self._budget, len(cost) - 1
+        filled = [
+            Fraction(a + b, max(c, 1)) for a, b, c in zip(spent, cost, budget.limit, strict=True)
+        ]
+        _, at = min(max((filled[at], at) for at in (*r, last)) for r in budget.currency.routes)
+        limit, paid = budget.limit[at], spent[at]
+        name = budget.components[at]
+        if budget.promise is None or name == "delta":
+            rest = "nothing" if paid >= limit else format_down(limit - paid)
+            return f"{name} {format_up(cost[at])}; {rest} is left of {format_down(limit)}"
+        unit = Fraction(100, limit)
+        rest = f"{format_down(amount_down(unit * (limit - paid)))} %" if paid < limit else "nothing"
+        return f"{format_up(amount_up(unit * cost[at]))} % of the budget; {rest} is left"
 
     def left(self, scope: Box | None = None) -> Left:
         """Return what is left now for requests about a scope, or about everything."""
@@ -406,7 +479,7 @@ class PrivacyFilter:
         >>> spending = PrivacyFilter(Budget(epsilon=1), unit=row())
         >>> charge = spending.charge(Pure(epsilon="0.9"))
         >>> print(spending.with_budget(Budget(epsilon=2)).left())
-        epsilon 1.1 of 2, kept in basic, for one row under add_remove
+        epsilon 1.1 of 2, for one row under add_remove
         """
         pricer = self._pricer
         twin = PrivacyFilter(

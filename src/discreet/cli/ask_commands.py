@@ -23,12 +23,10 @@ from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
 from discreet.ledger.store import is_server
 from discreet.plan import estimate, estimate_limits, limits, share_cut
-from discreet.plan.plan import budget_words
 from discreet.query.expressions import Grouped
 from discreet.session import Session
 from discreet.session.display import text_bar
 from discreet.session.inquiry import question_of
-from discreet.session.previews import how_many_more
 
 if TYPE_CHECKING:  # all are handed in
     from discreet.documents import PlanDocument, ReleaseDocument
@@ -60,6 +58,7 @@ def plan(  # noqa: PLR0913  the options of a question
     rho: options.RhoOption = None,
     delta: options.DeltaOption = None,
     error: options.ErrorOption = None,
+    share: options.ShareOption = None,
     size: options.SizeOption = None,
     confidence: options.ConfidenceOption = None,
     bounds_epsilon: options.BoundsOption = None,
@@ -76,7 +75,7 @@ def plan(  # noqa: PLR0913  the options of a question
     with errors_reported(as_json=as_json, verbose=verbose):
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         form = SqlForm(_text(question), dialect, options.params_of(param))
-        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, form)
+        price = _price(epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         price |= {"dialect": form.dialect, "params": form.params}
         if limits_epsilon is None:
@@ -103,6 +102,7 @@ def ask(  # noqa: PLR0913  the options of a question
     rho: options.RhoOption = None,
     delta: options.DeltaOption = None,
     error: options.ErrorOption = None,
+    share: options.ShareOption = None,
     size: options.SizeOption = None,
     confidence: options.ConfidenceOption = None,
     bounds_epsilon: options.BoundsOption = None,
@@ -134,7 +134,9 @@ def ask(  # noqa: PLR0913  the options of a question
         if server is not None:
             _refuse_local(data, policy, ledger, account, analyst)
             form = SqlForm(_text(question), dialect, options.params_of(param))
-            price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, form)
+            price = _price(
+                epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form
+            )
             price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
             price |= {"dialect": form.dialect, "params": form.params}
             with service.connect(server, token=token, dataset=dataset) as connection:
@@ -147,11 +149,11 @@ def ask(  # noqa: PLR0913  the options of a question
                 answer = connection.ask(form.text, confirm=confirm, **price)
                 write_document(answer if as_json else None, answer.details if verbose else answer)
                 if not (as_json or answer.left is None):
-                    tell(f"{int(100 * answer.left.part)} % of the budget left: {answer.left}\n")
+                    tell(f"{answer.left}\n")
             return
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
         form = SqlForm(_text(question), dialect, options.params_of(param))
-        price = _price(epsilon, rho, delta, error, size, confidence, bounds_epsilon, form)
+        price = _price(epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         price |= {"dialect": form.dialect, "params": form.params}
         if dry_run:
@@ -160,12 +162,12 @@ def ask(  # noqa: PLR0913  the options of a question
                 _show_plan(session, form.text, price, as_json=as_json, verbose=verbose)
             return
         project.named_ledger()
-        share = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
+        cut = None if share_cut_epsilon is None else share_cut(epsilon=share_cut_epsilon)
         console = Console(stderr=True)
         with ExitStack() as opened:
             with console.status(Waiting()) if console.is_terminal else nullcontext():
                 session = opened.enter_context(open_inputs(project, account, analyst))
-                release = session.ask(form.text, confirm=confirm, **price, share_cut=share)
+                release = session.ask(form.text, confirm=confirm, **price, share_cut=cut)
             pointer = _pointer(release, policy, ledger)
             _show_answer(release, session.remaining, pointer, as_json=as_json, verbose=verbose)
 
@@ -187,18 +189,9 @@ def _show_answer(
     if left is None or as_json:
         return
     if verbose:
-        tell(f"{text_bar(left)} of the budget is left: {left}\n")
+        tell(f"{text_bar(left)} of the budget is left: {left.details}\n")
         return
-    words = budget_words(left.share, _how_many_more(release, left))
-    words = words.replace("of the budget", "of the budget left", 1)
-    tell(f"{words}.   Details: --verbose{pointer and f', or {pointer}'}\n")
-
-
-def _how_many_more(release: Release, left: Left) -> int | None:
-    try:
-        return how_many_more(release.plan, left)
-    except DiscreetError:
-        return None
+    tell(f"{left}.   Details: --verbose{pointer and f', or {pointer}'}\n")
 
 
 def _refuse_local(*given: object) -> None:
@@ -245,6 +238,7 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
     rho: str | None,
     delta: str | None,
     error: list[str] | None,
+    share: str | None,
     size: int | None,
     confidence: str | None,
     bounds_epsilon: str | None,
@@ -256,6 +250,7 @@ def _price(  # noqa: PLR0913, PLR0917  the options of a price
         "rho": rho,
         "delta": delta,
         "error": errors or None,
+        "share": share,
         "size": size,
         "confidence": confidence,
         "bounds": None if bounds_epsilon is None else estimate(epsilon=bounds_epsilon),

@@ -172,7 +172,7 @@ def _entry(text: str) -> int:
 def _budget(text: str) -> Budget:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     given = name_value_pairs(parts, option="--budget", of="number")
-    unknown = given.keys() - {"epsilon", "delta", "rho", "currency"}
+    unknown = given.keys() - {"epsilon", "delta", "rho"}
     if unknown or not given:
         raise WrongKind(
             what="the budget is not understood.",
@@ -183,5 +183,4 @@ def _budget(text: str) -> Budget:
         epsilon=given.get("epsilon"),
         delta=given.get("delta", 0),
         rho=given.get("rho"),
-        currency=given.get("currency"),
     )

@@ -129,6 +129,10 @@ ErrorOption = Annotated[
     list[str] | None,
     typer.Option("--error", help="NAME=5: how far an output may be off; 5 alone for a single one."),
 ]
+ShareOption = Annotated[
+    str | None,
+    typer.Option("--share", help="1% or 1/100: a part of the budget, in the way that errs least."),
+]
 SizeOption = Annotated[int | None, typer.Option("--size", help="About how many rows a group has.")]
 ConfidenceOption = Annotated[str | None, typer.Option("--confidence", help="0.95, say.")]
 BoundsOption = Annotated[

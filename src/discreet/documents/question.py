@@ -102,7 +102,7 @@ _Count = Annotated[int | None, Field(strict=True)]
 
 @final
 class QuestionDocument(Document):
-    """A question, what it may cost (one of epsilon, rho and error), and what is bought with it.
+    """A question, what it may cost (epsilon, rho, error or share), and what is bought with it.
 
     >>> asked = QuestionDocument.read({"question": "SELECT COUNT(*) AS n FROM t", "epsilon": 0.1})
     >>> asked.epsilon, QuestionDocument.read(asked.written()) == asked
@@ -121,6 +121,9 @@ class QuestionDocument(Document):
     delta: _Number = None
     error: dict[str, Annotated[str, BeforeValidator(_number)]] | None = Field(
         default=None, description="Instead of a price: how far outputs may be off, by name."
+    )
+    share: _Number = Field(
+        default=None, description="Instead of a price: a part of the budget, as 1/100 or 1%."
     )
     size: _Count = None
     confidence: _Number = None
@@ -188,7 +191,7 @@ class QuestionDocument(Document):
         bounds: Any = None
         if self.bounds_epsilon is not None or self.bounds_rho is not None:
             bounds = estimate(epsilon=self.bounds_epsilon, rho=self.bounds_rho)
-        names = ("epsilon", "rho", "delta", "error", "size", "confidence")
+        names = ("epsilon", "rho", "delta", "error", "share", "size", "confidence")
         cut, params = self.share_cut_epsilon, self.params
         if isinstance(params, list):
             params = [read_param(each) for each in params]

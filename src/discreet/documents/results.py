@@ -10,6 +10,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.accounting.amounts import amount_value
+from discreet.accounting.currencies import shown_components
 from discreet.documents.document import Document, Part
 from discreet.query.expressions import Column, walk
 from discreet.release.tabular import Tabular
@@ -70,7 +71,8 @@ class BudgetDocument(Document):
     @classmethod
     def of(cls, left: Left) -> BudgetDocument:
         """Return what is left."""
-        parts = zip(left.budget.components, left.amounts, left.budget.limit, strict=True)
+        amounts = list(zip(left.amounts, left.budget.limit, strict=True))
+        parts = shown_components(left.budget.currency, amounts)
         return cls(
             part=float(left.share),
             text=str(left),
@@ -78,7 +80,7 @@ class BudgetDocument(Document):
                 AmountDocument(
                     name=name, left=str(amount_value(have)), limit=str(amount_value(limit))
                 )
-                for name, have, limit in parts
+                for name, (have, limit) in parts
             ),
         )
 
@@ -141,7 +143,7 @@ class StandingDocument(Part):
             left=preview.left or None,
             part=None if preview.part is None else float(preview.part),
             cost=None if preview.cost is None else float(preview.cost),
-            notes=preview.notes,
+            notes=(*preview.notes, *([preview.better] if preview.better else [])),
         )
 
 

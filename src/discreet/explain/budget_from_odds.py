@@ -59,9 +59,9 @@ def budget_for(  # noqa: PLR0913  three promises, of one or two numbers each
         delta: the chance of failure of the budget, for ``caught`` and ``right``.
 
     >>> print(budget_for(prior="0.01", posterior="0.05"))
-    epsilon 1.65, kept in basic
+    epsilon 1.65
     >>> print(budget_for(caught="0.05", false_alarms="0.01"))
-    epsilon 1.609, kept in basic
+    epsilon 1.609
     """
     chance = checked_delta(delta)
     given = {

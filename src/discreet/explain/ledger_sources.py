@@ -37,7 +37,7 @@ from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.explain.disclosure import Disclosure
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import Receipt
-from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
+from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.plan.policy.policy import About
 from discreet.release import Release
 from discreet.units import PrivacyUnit, Relation
@@ -79,7 +79,7 @@ def from_ledger(
         price=_spent_text(left.budget, left.spent),
         promise=left.budget.guarantee,
         left=str(left),
-        theorems=(f"filter-{left.budget.currency.name}",),
+        theorems=(left.budget.currency.theorem,),
         trees=tuple(trees),
         about=about,
         entries=tuple(entries),
@@ -132,6 +132,9 @@ def _spent(budget: Budget, spent: tuple[int, ...]) -> Iterator[PrivacyLoss]:
     if "rho" in named:
         loss: PrivacyLoss = ZeroConcentrated(rho=named["rho"])
         yield loss.compose(_point(Fraction(0), beside)) if beside else loss
+    if "mu squared" in named:
+        gaussian: PrivacyLoss = GaussianDP(mu_squared=named["mu squared"])
+        yield gaussian.compose(_point(Fraction(0), beside)) if beside else gaussian
     if not {"epsilon", "rho"} & named.keys():
         yield budget.currency.loss(spent)
 

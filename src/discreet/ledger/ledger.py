@@ -81,7 +81,7 @@ class Ledger(LedgerView):
     >>> ledger.charge(Pure(epsilon="0.4"), key="visits by ward").new
     False
     >>> print(ledger.left())
-    epsilon 0.6 of 1, kept in basic, for one row under add_remove
+    epsilon 0.6 of 1, for one row under add_remove
     >>> ledger.close()
     >>> folder.cleanup()
     """

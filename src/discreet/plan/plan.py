@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from discreet.accounting import Box, Budget, Node, encode
 from discreet.accounting.codec import encode_unit
 from discreet.accounting.currencies import format_amounts
+from discreet.accounting.filter import more_words
 from discreet.doors import Explainable
 from discreet.errors import WrongKind
 from discreet.loss import PrivacyLoss
@@ -86,7 +87,8 @@ class BudgetPreview:
     ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
     questions about the same units, and what is left now where the plan does not fit.  ``notes``
     say what later questions can no longer do; ``part`` is the share of the budget that is left
-    after it, and ``more`` how many more such plans fit then; ``cost`` is the share that it takes.
+    after it, and ``more`` how many more such plans fit then; ``cost`` is the share that it takes;
+    ``better`` says how the same share would err less.
     All of these are about the same units: others may have more left, or less.
 
     >>> print(BudgetPreview(entry=None, fits=True, left="epsilon 2.5 of 3"))
@@ -104,6 +106,7 @@ class BudgetPreview:
     part: Fraction | None = None
     more: int | None = None
     cost: Fraction | None = None
+    better: str = ""
 
     @property
     def brief(self) -> str:
@@ -125,13 +128,9 @@ def budget_words(part: Fraction, more: int | None) -> str:
     """Say what part of a budget is left, and for how many more questions like this one.
 
     >>> budget_words(Fraction(9, 10), 9), budget_words(Fraction(1, 2), 1)
-    ('90 % of the budget: about 9 more like this', '50 % of the budget: one more like this')
+    ('90 % of the budget, about 9 more like this', '50 % of the budget, one more like this')
     """
-    words = f"{int(100 * part)} % of the budget"
-    if more is None:
-        return words
-    many = {0: "no more", 1: "one more"}.get(more, f"about {more:,} more")
-    return f"{words}: {many} like this"
+    return f"{int(100 * part)} % of the budget{'' if more is None else more_words(more)}"
 
 
 @final

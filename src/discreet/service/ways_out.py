@@ -11,25 +11,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
-from discreet.accounting import Budget, Left
+from discreet.accounting import Left
 from discreet.accounting.amounts import amount_down, amount_up, format_down, format_up
+from discreet.accounting.currencies import shown_components
 from discreet.documents import QuestionDocument
-from discreet.errors import DiscreetError, OverBudget, WrongKind
+from discreet.errors import DiscreetError, OverBudget
 from discreet.ledger.ledger_view import LedgerView
 from discreet.ledger.values import path_and_ancestors
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Limits
 from discreet.query.sql.tokens import Token, TokenKind, tokens
 from discreet.session.previews import fits_after
-
-
-def amounts_of_plan(budget: Budget, plan: Plan) -> Sequence[int]:
-    """Return what a budget counts for a plan; a delta is spent only where it has to be."""
-    try:
-        return budget.price(plan.loss)
-    except WrongKind:
-        return budget.price(plan.loss, delta=plan.delta)
-
+from discreet.session.shares import amounts_of_plan
 
 _ENDS: Final = frozenset({"HAVING", "ORDER BY", "LIMIT", ";"})
 
@@ -262,8 +255,8 @@ def within_policy(
 def _shortfalls(plan: Plan, path: str, left: Left, own: str) -> Iterator[Shortfall]:
     scope = "dataset" if "/" not in path else "yours" if path == own else "purpose"
     cost = amounts_of_plan(left.budget, plan)
-    parts = zip(left.budget.components, cost, left.amounts, left.budget.limit, strict=True)
-    for name, needed, have, limit in parts:
+    parts = list(zip(cost, left.amounts, left.budget.limit, strict=True))
+    for name, (needed, have, limit) in shown_components(left.budget.currency, parts):
         if needed > have:
             yield Shortfall(
                 account=path,

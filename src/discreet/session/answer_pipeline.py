@@ -41,7 +41,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast, final
 
 from discreet.accounting.currencies import BasicCurrency
 from discreet.engines.engine import Engine
@@ -76,7 +76,7 @@ from discreet.session.record import Record, Rehearsal, answer_failed_error
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in; a plain question has one stage
-    from discreet.accounting import Box, Node
+    from discreet.accounting import Box, Budget, Node
     from discreet.plan.bounds_search import FoundBounds
     from discreet.plan.pricing.calibration import Price
     from discreet.planner import SecondStage
@@ -156,6 +156,9 @@ class AnswerPipeline:
         self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
     ) -> Plan:
         """Plan a question, with bounds that were found for it before; the engine could run it."""
+        if price.get("share") is not None:
+            return self._plan_share(question, price, found)
+        given: Any = {name: value for name, value in price.items() if name != "share"}
         plan = plan_question(
             question,
             schema=self.schema,
@@ -166,7 +169,7 @@ class AnswerPipeline:
             concentrated=bool(price.get("error")) and self._concentrated(),
             own_delta=self._own_delta,
             ceiling=not self.test_mode,
-            **price,
+            **given,
         )
         requests = [plan.request]
         if plan.search is not None:
@@ -175,6 +178,18 @@ class AnswerPipeline:
         for request in requests:
             self.engine.check(request)
         return self.keep(plan)
+
+    def _plan_share(
+        self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...]
+    ) -> Plan:
+        """Plan a question at a share of what the budget that pays has promised."""
+        from discreet.session.shares import plan_share  # noqa: PLC0415  rare
+
+        def planned(given: Mapping[str, Any]) -> Plan:
+            return self.plan(question, cast("PriceOptions", dict(given)), found)
+
+        rest = {name: value for name, value in price.items() if name != "share"}
+        return plan_share(planned, rest, price["share"], self.budget())
 
     def second_stage(self, plan: Plan, found: tuple[FoundBounds, ...]) -> SecondStage:
         """Plan the answer once bounds are found."""
@@ -212,19 +227,21 @@ class AnswerPipeline:
     def _public_rows(self) -> PublicTableReader:
         return PublicTableReader(self.engine, self.schema)
 
+    def budget(self) -> Budget | None:
+        """Return the budget that pays: that of the account, or, without a ledger, the policy's."""
+        if isinstance(self.record, Ledger):
+            with suppress(LedgerError):  # planning goes on without the ledger
+                return self.record.left(account=self.account).budget
+        return self.policy.budget
+
     def _concentrated(self) -> bool:
         """Return whether the budget that pays is counted in something other than epsilon."""
-        budget = self.policy.budget
-        if isinstance(self.record, Ledger):
-            budget = self.record.left(account=self.account).budget
+        budget = self.budget()
         return budget is not None and not isinstance(budget.currency, BasicCurrency)
 
     def _own_delta(self) -> Fraction:
         """Return what the budget that pays lends to a question that needs a delta."""
-        budget = self.policy.budget
-        if isinstance(self.record, Ledger):
-            with suppress(LedgerError):  # planning goes on without the ledger
-                budget = self.record.left(account=self.account).budget
+        budget = self.budget()
         return Fraction(0) if budget is None else budget.own_delta
 
     # --- plans of this session ----------------------------------------------------------------

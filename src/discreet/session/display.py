@@ -109,7 +109,9 @@ def _name(table: TableFacts) -> str:
 
 
 def _budget(left: Left | str, unit: PrivacyUnit) -> str:
-    return left if isinstance(left, str) else f"{left}" or describe_unit(unit)
+    if isinstance(left, str) or left.like is None:
+        return str(left)
+    return f"{left}, for {describe_unit(unit)}"
 
 
 def _number(value: object) -> str:

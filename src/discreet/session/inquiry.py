@@ -28,11 +28,12 @@ if TYPE_CHECKING:  # annotations alone name them
 
 
 class PriceOptions(TypedDict, total=False):
-    """What a question may cost: one of the first three, and what goes with it."""
+    """What a question may cost: one of the first four, and what goes with it."""
 
     epsilon: Number | None
     rho: Number | None
     error: Mapping[str, Number] | None
+    share: Number | None
     delta: Number | None
     size: int | None
     confidence: Number | None

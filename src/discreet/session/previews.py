@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.accounting import Left
 from discreet.accounting.amounts import format_down
+from discreet.accounting.currencies import shown_components
 from discreet.errors import DiscreetError, LedgerError, TooNoisy, WrongKind
 from discreet.plan.expectation import WEAK, WHOLE, Expectation, expect, short
 from discreet.plan.plan import BudgetPreview, Plan
@@ -64,12 +65,15 @@ def budget_preview(plan: Payable, ledger: Ledger, account: str | None) -> Budget
 
 def _notes(left: Left, after: Left) -> Iterator[str]:
     """Say which route a plan closes for later questions, and whether it takes most of delta."""
-    names, routes, limit = left.budget.components, left.budget.currency.routes, left.budget.limit
-    for route in routes:
-        was_open = all(left.amounts[at] for at in route)
-        if was_open and any(after.spent[at] > limit[at] for at in route):
-            others = " or ".join(names[other[0]] for other in routes if other != route)
-            yield f"closes the route of {names[route[0]]}: later questions have to fit in {others}"
+    names = left.budget.components
+    was_open = [each for each in left.budget.currency.routes if left.fits_on(each)]
+    closed = [names[each[0]] for each in was_open if not after.fits_on(each)]
+    rest = [names[each[0]] for each in was_open if after.fits_on(each)]
+    if closed and rest:
+        yield (
+            f"closes the route of {' and '.join(closed)}: later questions have to fit in "
+            f"{' or '.join(rest)}"
+        )
     if 2 * after.amounts[-1] < left.amounts[-1]:
         yield "takes more than half of the delta that is left"
 
@@ -94,10 +98,10 @@ def how_many_more(plan: Payable, left: Left) -> int:
 
 
 def _shown(left: Left) -> str:
-    parts = zip(left.budget.components, left.amounts, left.budget.limit, strict=True)
+    amounts = list(zip(left.amounts, left.budget.limit, strict=True))
     return ", ".join(
         f"{name} {format_down(have)} of {format_down(limit)}"
-        for name, have, limit in parts
+        for name, (have, limit) in shown_components(left.budget.currency, amounts)
         if limit or name != "delta"
     )
 

@@ -75,6 +75,7 @@ class Session(Labeled):
         "_dialect",
         "_engine",
         "_keeps",
+        "_last",
         "_ledger",
         "_lock",
         "_pipeline",
@@ -118,6 +119,7 @@ class Session(Labeled):
             least=least,
         )
         self._process = process_stamp()
+        self._last: Plan | None = None
         self._closed = False
         self._lock = threading.Lock()
 
@@ -128,10 +130,12 @@ class Session(Labeled):
 
         Args:
             question: SQL text, or the table builder.
-            price: one of epsilon, rho and error, and what goes with it:
+            price: one of epsilon, rho, error and share, and what goes with it:
 
                 - epsilon: what the answer may cost;
                 - rho: the same in zero-concentrated privacy;
+                - share: a part of the budget as it was promised, such as "1/100" or "1%", in
+                  whichever way errs least;
                 - error: instead of a price, how far outputs may be from the truth, by their names;
                 - delta: the chance with which the promise may fail;
                 - size: roughly how many rows of a group count; errors of means follow from it;
@@ -147,10 +151,15 @@ class Session(Labeled):
         """
         if price.pop("share_cut", None) is not None:
             _refuse_share("planned")
+        in_epsilon = price.get("epsilon") is not None
         plan = self._plan(question, price)
+        preview = self._preview(plan)
+        plain = plan.search is None and plan.selection is None
+        if preview is not None and in_epsilon and preview.entry is None and plain:
+            preview = replace(preview, better=self._better_share(plan))
         return replace(
             plan,
-            budget_preview=self._preview(plan),
+            budget_preview=preview,
             expected=expect(plan, self._schema),
             print_statements=getattr(self._engine, "sql", None),
         )
@@ -168,7 +177,7 @@ class Session(Labeled):
             confirm: whether an answer is meant that is expected to be empty or unreadable, by the
                 public size of its table; and an epsilon above 10 for all that is bought, where the
                 policy does not name one.
-            price: epsilon, rho or error, and what goes with it, as in ``plan``; and
+            price: epsilon, rho, error or share, and what goes with it, as in ``plan``; and
 
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
                   rows that limits leave out, and shows it with the answer.
@@ -184,8 +193,11 @@ class Session(Labeled):
         if not confirmed:
             self._refuse_unreadable(plan)
         if share is None:
-            return self._pipeline.answer(plan, confirm=confirmed)
-        return purchases.answer_with_share(self._pipeline, plan, share, confirm=confirmed)
+            release = self._pipeline.answer(plan, confirm=confirmed)
+        else:
+            release = purchases.answer_with_share(self._pipeline, plan, share, confirm=confirmed)
+        self._last = plan
+        return release
 
     def remeasure(
         self,
@@ -284,6 +296,22 @@ class Session(Labeled):
         else:
             plan = purchases.plan_within_limits(self._pipeline, asked, limits, price, buying)
         return self._pipeline.keep(plan)
+
+    def _better_share(self, plan: Plan) -> str:
+        """Say how much less the same share of the budget errs by another route, if it does."""
+        from discreet.session.shares import better_share  # noqa: PLC0415  for plans alone
+
+        budget = self._pipeline.budget()
+        if budget is None:
+            return ""
+        return better_share(
+            plan,
+            lambda price: self._pipeline.plan(
+                plan.question,
+                {**price, "confidence": plan.confidence},  # type: ignore[typeddict-item]
+            ),
+            budget,
+        )
 
     def _refuse_unreadable(self, plan: Plan) -> None:
         """Refuse to charge for an answer that could hardly be read, where that can be known."""
@@ -398,7 +426,9 @@ class Session(Labeled):
         """What is left of the budget for questions about everybody; None without a budget."""
         if not isinstance(self._ledger, Ledger):
             return None
-        return self._ledger.left(account=self._pipeline.account)
+        left = self._ledger.left(account=self._pipeline.account)
+        last = self._last
+        return left if last is None else replace(left, like=(last.tree, last.delta))
 
     # --- ending -------------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from discreet.accounting import Budget
-from discreet.accounting.amounts import amount_value
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import whole
 from discreet.loss import ZeroConcentrated
@@ -116,7 +115,7 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
     domain, bought = domain_of(session, rows, bins)
     _check_known(chosen, workload, constraints)
     request = joint_request(rows, domain if bought is None else bought.fine)
-    stated, rho = tuple(constraints), rho_asked(ask, budget)
+    stated, rho = tuple(constraints), rho_asked(ask)
     zeros = impossible(domain, stated)
     asked = (workload or _default_workload(domain)).compiled(domain, max_cells)
     if bought is not None:
@@ -338,22 +337,11 @@ def with_budget_delta(ask: RequestedPrice, budget: Budget | None) -> RequestedPr
     return replace(ask, delta=promise.delta_bound)
 
 
-def rho_asked(ask: RequestedPrice, budget: Budget | None = None) -> Fraction | None:
-    """Return the largest rho, nearly, that is proved to keep the price; None where it is pure.
-
-    All that a budget promises is its rho, so that a table may cost exactly the budget.
-    """
+def rho_asked(ask: RequestedPrice) -> Fraction | None:
+    """Return the largest rho, nearly, that is proved to keep the price; None where it is pure."""
     if ask.rho is not None or ask.epsilon is None:
         return ask.rho
-    if not ask.delta:
-        return None
-    rho = rho_within(ask.epsilon, ask.delta)
-    promise = None if budget is None else budget.promise
-    if budget is None or promise is None or "rho" not in budget.components:
-        return rho
-    if ask.epsilon < promise.epsilon_bound or ask.delta < promise.delta_bound:
-        return rho
-    return min(rho, amount_value(budget.limit[budget.components.index("rho")]))
+    return rho_within(ask.epsilon, ask.delta) if ask.delta else None
 
 
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -156,7 +156,7 @@ def guarantee_words(budget: Budget) -> str:
 
     >>> from discreet.accounting import Budget
     >>> guarantee_words(Budget(epsilon=1)), guarantee_words(Budget(rho="0.1"))
-    ('epsilon 1, kept in basic', 'rho 0.1, kept in zcdp ≙ epsilon 2.716 at delta 1e-9')
+    ('epsilon 1', 'rho 0.1 ≙ epsilon 2.716 at delta 1e-9')
     """
     if budget.promise is not None or "epsilon" in budget.components:
         return budget.promised

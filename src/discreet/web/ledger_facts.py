@@ -16,6 +16,7 @@ from typing import Any, Final, final
 
 from discreet.accounting import Budget, Leaf, Left, decode
 from discreet.accounting.amounts import format_up
+from discreet.accounting.currencies import shown_components
 from discreet.charts import NARROW, Axis, Chart, Picture
 from discreet.errors import DiscreetError
 from discreet.explain.ledger_sources import from_ledger, leaves_of
@@ -25,8 +26,8 @@ from discreet.ledger.values import Receipt
 from discreet.loss import PrivacyLoss
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import About
-from discreet.service.ways_out import amounts_of_plan
 from discreet.session.previews import fits_after
+from discreet.session.shares import amounts_of_plan
 
 THRESHOLD: Final = Fraction(1, 10)
 """The share of a whole budget above which a question is confirmed."""
@@ -149,7 +150,7 @@ def cost_words(budget: Budget, amounts: Sequence[int]) -> str:
     >>> cost_words(Budget(epsilon=1), [10**23, 0])
     'epsilon 0.1'
     """
-    parts = zip(budget.components, amounts, strict=True)
+    parts = shown_components(budget.currency, amounts)
     return ", ".join(f"{name} {format_up(amount)}" for name, amount in parts if amount) or "nothing"
 
 

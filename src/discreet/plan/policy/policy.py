@@ -120,17 +120,8 @@ def _same(policy: Policy) -> Iterator[str]:
 
 
 def _budget_lines(budget: Budget) -> Iterator[str]:
-    if budget.promise is None:
-        given = budget.currency.arguments(budget.limit)
-    else:
-        promise = budget.promise
-        given = {"epsilon": promise.epsilon_bound, "delta": promise.delta_bound}
-        given["currency"] = budget.currency.name
-    for name, value in given.items():
-        if isinstance(value, str):
-            yield f"{name} = {_text(value)}"
-        elif value:
-            yield f"{name} = {_number(Fraction(value))}"  # type: ignore[call-overload]
+    for name, value in budget.arguments.items():
+        yield f"{name} = {_number(value)}"
 
 
 def _limit_lines(limits: Limits) -> Iterator[str]:
@@ -358,7 +349,7 @@ POLICY_KEYS: Final = {
         "tables",
     ),
     "session": ("data", "ledger", "ledger_id"),
-    "budget": ("epsilon", "delta", "rho", "currency"),
+    "budget": ("epsilon", "delta", "rho"),
     "limits": (*LIMIT_NAMES.values(), "ceilings"),
     "who": ("analysts",),
     "about": ABOUT_KEYS,
