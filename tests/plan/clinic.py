@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from discreet.aggregates.mode import ModeChoice
 from discreet.engines.hash_order import HashOrder
 from discreet.plan.policy.policy import read_policy
+from discreet.plan.pricing.group_sensitivity import QuantileSpan, spans_of
 from discreet.planner import plan
 from discreet.query.sql.parse import read
 from discreet.requests.table_schema import Schema
@@ -187,7 +188,25 @@ def scores(choice, leaves):
     return np.minimum(target - (up_to - parts * rows), up_to - target), parts
 
 
+def span_scores(choice, leaves):
+    """Return the scores of all spans around every value of a group, and their denominator."""
+    rows = np.zeros(choice.leaves, np.int64)
+    for leaf, count in leaves.items():
+        rows[leaf] = count
+    upto = np.concatenate([[0], np.cumsum(rows)])
+    near, wide = np.arange(choice.leaves)[:, None], np.array(spans_of(choice.leaves))[None, :]
+    below = upto[np.maximum(near - wide, 0)]
+    until = upto[np.minimum(near + wide, choice.leaves - 1) + 1]
+    level, parts = choice.level.numerator, choice.level.denominator
+    depth = np.minimum(level * rows.sum() - parts * below, parts * until - level * rows.sum())
+    target, largest = parts * choice.offset, np.iinfo(np.int64).max // 4
+    deep = np.concatenate([depth[:, :-1], np.full((choice.leaves, 1), largest)], axis=1)
+    before = np.concatenate([np.full((choice.leaves, 1), -largest), depth[:, :-1]], axis=1)
+    return -np.maximum(before - target, target - deep), parts
+
+
 def score_change(choice, one, other):
-    """Return the most by which the score of a leaf differs between the leaves of two groups."""
-    (here, parts), (there, _) = scores(choice, one), scores(choice, other)
+    """Return the most by which a score differs between the leaves of two groups."""
+    of = span_scores if isinstance(choice, QuantileSpan) else scores
+    (here, parts), (there, _) = of(choice, one), of(choice, other)
     return Fraction(int(abs(here - there).max()), parts)

@@ -295,8 +295,7 @@ def check_tree(tree, leaf, here, there, *, replaced):
 
 
 def check_choice(choice, claims, here, there, *, replaced):
-    side = {0: "", -1: ", from below", 1: ", from above"}[choice.side]
-    leaf = claims[f"{choice.measure} at {choice.use[1]}{side}"]
+    leaf = claims[choice.name]
     one, other = here[choice.measure], there[choice.measure]
     ranges = []
     for group in {*one, *other}:
