@@ -53,9 +53,9 @@ if TYPE_CHECKING:  # loaded when first used, because closed forms are enough for
 End = Callable[[float], float]
 """A bound on a profile, from one side."""
 
-_GOOD: Final = 1e-7  # a bracket this narrow needs no second engine
+_CLEAR: Final = 1e-7  # of a delta: a bracket this narrow needs no second engine
+_GOOD_ENOUGH: Final = 1e-6  # the same of an epsilon, and in tables
 _CLOSE: Final = 1e-12  # of an epsilon, where a closed form or a list answers
-_GOOD_IN_TABLES: Final = 1e-6
 _FAINT: Final = 1e-25  # not worth a second engine
 _RARE: Final = 1e-9
 _FEW: Final = 16  # pairs whose infinite losses are counted exactly
@@ -121,7 +121,7 @@ class Product:
         on_contour = iter(known if self._line is None else self._line.deltas(inside))
         for each in eps.tolist():
             finite = next(on_contour) if each < self.largest else Bracket(0.0, 0.0)
-            if finite.width > _GOOD_IN_TABLES * finite.high and finite.high > _FAINT:
+            if finite.width > _GOOD_ENOUGH * finite.high and finite.high > _FAINT:
                 other = self._lattice.delta(each, scale)
                 finite = finite if other is None else finite.meet(other)
             yield self._with_infinite(finite)
@@ -131,28 +131,24 @@ class Product:
         most = self.infinite.high + finite.high * self._kept.high * (1 + 2 * PRODUCT_MARGIN)
         return Bracket.within(least * (1 - PRODUCT_MARGIN), most * (1 + PRODUCT_MARGIN), ceil=1.0)
 
-    def epsilon(
-        self, delta: Fraction, *, low: bool = True, lattice: bool = True, finer: bool = True
-    ) -> Bracket:
+    def epsilon(self, delta: Fraction, *, low: bool = True, lattice: bool = True) -> Bracket:
         """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1.
 
-        Without ``low``, from above; without ``finer``, on one lattice; without ``lattice``, on none
-        (beside a curve it takes long).
+        Without ``low``, from above; without ``lattice``, on none (beside a curve it takes long).
         """
         ends = Fraction(self.infinite.high), Fraction(self.infinite.low)
         most_lost, least_lost = ends if self._lost is None else (self._lost, self._lost)
         least, most = float_down(delta - most_lost), float_up(delta - least_lost)
         if most < 0:
             return Bracket(math.inf, math.inf)
-        how = {"lattice": lattice, "finer": finer}
         if 0 < least == most and self._kept.low == 1.0:
-            return self._finite_epsilon(least, low=low, **how)
+            return self._finite_epsilon(least, low=low, lattice=lattice)
         bottom = self._least_epsilon(most) if low else 0.0
         if least <= 0:
             known = least == 0 and most_lost == least_lost
             return Bracket(bottom, self.largest if known else math.inf)
         share = least if self._kept.high == 1.0 else least / self._kept.high * (1 - 4 * UNIT)
-        top = self._finite_epsilon(share, low=low, **how).high
+        top = self._finite_epsilon(share, low=low, lattice=lattice).high
         return Bracket(bottom, max(bottom, top))
 
     def _least_epsilon(self, delta: float) -> float:
@@ -180,14 +176,12 @@ class Product:
                 return known
         line = self._line
         best = Bracket(0.0, self._moments().delta(eps)) if line is None else line.delta(eps)
-        if best.width > _GOOD * best.high and lattice and (self._pairs or not curved):
+        if best.width > _CLEAR * best.high and lattice and (self._pairs or not curved):
             other = self._lattice.delta(eps, 2 * max(eps, 1.0), low=low)
             best = best if other is None else best.meet(other)
         return Bracket(best.low, max(best.high, TINIEST))  # what underflows is above zero
 
-    def _finite_epsilon(
-        self, delta: float, *, low: bool = True, lattice: bool = True, finer: bool = True
-    ) -> Bracket:
+    def _finite_epsilon(self, delta: float, *, low: bool = True, lattice: bool = True) -> Bracket:
         """Enclose the epsilon at which the finite part is delta > 0."""
         curved = self._renyi is not None
         low = low and not curved
@@ -205,10 +199,10 @@ class Product:
         best = Bracket(0.0, min(ceiling, self.largest))
         if line is not None:
             best = line.epsilon(delta, best.high)
-        wide = best.width > _GOOD * max(1.0, best.high)
+        wide = best.width > _GOOD_ENOUGH * best.high
         if wide and lattice and (self._pairs or not curved):
             scale = 2 * (min(best.high, _FAR) if curved else best.high)
-            other = self._lattice.epsilon(delta, best.high, scale, low=low, finer=finer)
+            other = self._lattice.epsilon(delta, best.high, scale, low=low)
             best = best if other is None else best.meet(other)
         return best
 
@@ -578,15 +572,12 @@ class Composition:
         high = self._lowered(chance, bracket.high, doubled)
         return Bracket(min(self._attained().epsilon(chance).low, high), high)
 
-    def epsilon_above(self, delta: float | Fraction, *, finer: bool = True) -> float:
-        """Bound the smallest epsilon >= 0 from above, for less work than both ends.
-
-        Without ``finer`` it may lie about a thousandth higher, and takes a tenth of the time.
-        """
+    def epsilon_above(self, delta: float | Fraction) -> float:
+        """Bound the smallest epsilon >= 0 from above, for less work than both ends."""
         chance, whole = _probability(delta), self._product()
         if chance >= 1:
             return 0.0
-        high = whole.epsilon(chance, low=False, finer=finer).high
+        high = whole.epsilon(chance, low=False).high
         return self._lowered(chance, high, self._two_bounds()) if chance else high
 
     def _lowered(self, delta: Fraction, high: float, doubled: frozenset[Pair]) -> float:

@@ -58,6 +58,11 @@ _HIGHEST: Final = 1000.0  # where points are many: transforms take longer at gre
 _ALIASED: Final = math.log(1e-10)  # what aliases may be of delta
 _LEFT_OUT: Final = math.log(1e-11)  # what a cut may leave out of delta
 _APART: Final = 1e-9  # relatively: orders that are no later than c
+_FADED: Final = 8.0  # standard deviations of the Gaussian factor
+_WORK: Final = 1 << 21  # terms of one smoothed sum
+_MOST_POINTS: Final = 1 << 16
+_WIDEST: Final = 0.2
+_DROPPED: Final = 1e-19  # weights below this part of the first are dropped (section 13)
 
 
 @final
@@ -82,24 +87,27 @@ class _Sum:
     per_eps: tuple[float, float]
     smoothing: float = 0.0
 
-    def ends(self, eps: float) -> tuple[float, float]:
-        """Bound the finite profile at eps from both sides."""
+    def ends(self, eps: float, *, low: bool = True) -> tuple[float, float]:
+        """Bound the finite profile at eps from both sides; without ``low``, from above."""
         phase = self.heights * eps
         value = float(self.weights.real @ np.cos(phase) + self.weights.imag @ np.sin(phase))
         scale = self.base - self.c * eps
         loose = self.wrong + 16 * UNIT * (1 + abs(self.base) + self.c * abs(eps))
         slack = self.slack[0] + self.per_eps[0] * abs(eps)
         most = math.exp(min(scale + loose, 700.0))
-        low = (value - slack) * math.exp(min(scale - loose, 700.0)) - self._alias(eps)
+        high = bound_above(max(value + slack, 0.0) * most)
+        if not low:
+            return 0.0, high
+        least = (value - slack) * math.exp(min(scale - loose, 700.0)) - self._alias(eps)
         if self.smoothing:
             turned = self.weights * self.orders * np.exp(-1j * phase)
             density = float(turned.real.sum()) + self.slack[1] + self.per_eps[1] * abs(eps)
-            low -= self.smoothing * max(density, 0.0) * most
-        return bound_below(low), bound_above(max(value + slack, 0.0) * most)
+            least -= self.smoothing * max(density, 0.0) * most
+        return bound_below(least), high
 
     def upper(self, eps: float) -> float:
         """Return the upper end alone."""
-        return self.ends(eps)[1]
+        return self.ends(eps, low=False)[1]
 
     def lower(self, eps: float) -> float:
         """Return the lower end alone."""
@@ -220,10 +228,12 @@ def _summed(
 class Contour:
     """The contour engine for one composition."""
 
-    __slots__ = ("_real",)
+    __slots__ = ("_highest", "_real", "_terms")
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
         self._real = RealOrders(transforms, 80)
+        self._terms = sum(transform.terms for transform in transforms)
+        self._highest = min(transform.highest for transform in transforms)
 
     def ceiling(self, delta: float) -> float:
         """Bound epsilon through the real orders alone."""
@@ -254,18 +264,16 @@ class Contour:
         for attempt in range(3):
             total = self._plan(delta, guess)
             if total is None:
-                return best
-            tolerance = 2e-9 * max(1.0, best.high)
+                break
             start = 0.95 * ceiling if attempt == 0 else best.high
-            high = smallest_epsilon(
-                total.upper, delta, high=best.high, guess=start, tolerance=tolerance
-            )
-            low = largest_epsilon_above(total.lower, delta, high=high, tolerance=tolerance)
-            best = Bracket(max(best.low, low), high)
-            if best.width <= 1e-7 * max(1.0, high):
+            best = _solved(total, delta, best, start)
+            if best.width <= 1e-7 * max(1.0, best.high):
                 return best
-            guess = 0.98 * high if attempt == 0 else 0.9 * high
-        return best
+            guess = 0.98 * best.high if attempt == 0 else 0.9 * best.high
+        smoothed = self._smoothed(delta, best.high)
+        if smoothed is None:
+            return best
+        return _solved(smoothed, delta, best, 0.5 * (best.low + best.high))
 
     def deltas(self, eps: Floats) -> Iterator[Bracket]:
         """Enclose the finite profile at many eps >= 0, by few sums: each bounds it anywhere."""
@@ -274,10 +282,20 @@ class Contour:
             ends = (total.ends(each) for total in sums)
             good = (end for end in ends if end[1] - end[0] <= _NARROW * end[1] < 10 * _NARROW)
             known = next(good, None)
-            yield self.delta(each, sums) if known is None else Bracket.within(*known, ceil=1.0)
+            yield self._delta(each, sums) if known is None else Bracket.within(*known, ceil=1.0)
 
-    def delta(self, eps: float, sums: list[_Sum] | None = None) -> Bracket:
-        """Enclose the finite profile at eps >= 0; sums that are evaluated join the list."""
+    def delta(self, eps: float) -> Bracket:
+        """Enclose the finite profile at eps >= 0."""
+        best = self._delta(eps, [])
+        if best.width <= _NARROW * best.high or best.high < 1e-290:
+            return best
+        smoothed = self._smoothed(max(best.low, 0.05 * best.high, 1e-290), eps)
+        if smoothed is None:
+            return best
+        return best.meet(Bracket.within(*smoothed.ends(eps), ceil=1.0))
+
+    def _delta(self, eps: float, sums: list[_Sum]) -> Bracket:
+        """Enclose the profile without smoothing; sums that are evaluated join the list."""
         high = self.delta_ceiling(eps)
         best = Bracket(0.0, high)
         guess = 0.05 * high
@@ -285,8 +303,7 @@ class Contour:
             total = self._plan(max(guess, 1e-290), eps)
             if total is None:
                 return best
-            if sums is not None:
-                sums.append(total)
+            sums.append(total)
             low, high = total.ends(eps)
             best = Bracket(max(best.low, low), max(best.low, low, min(best.high, high)))
             if best.width <= 1e-8 * best.high or best.high < 1e-290:
@@ -339,53 +356,12 @@ class Contour:
                 break
         return total
 
+    def _smoothed(self, delta: float, eps: float) -> _Sum | None:
+        """Choose the order, the period and the smoothing for one point; None if it would be wide.
 
-_NEED: Final = math.log(1e10)  # aliases are this much below delta
-_FADED: Final = 8.0  # standard deviations of the Gaussian factor
-_WORK: Final = 1 << 21
-_MOST_POINTS: Final = 1 << 18
-_WIDEST: Final = 0.2
-_DROPPED: Final = 1e-19  # weights below this part of the first are dropped (section 13)
-
-
-@final
-class SmoothedContour:
-    """The smoothed contour of one composition.
-
-    ``size`` is how many terms a transform adds up, and ``highest`` a height above which it would
-    need too many.
-    """
-
-    __slots__ = ("_highest", "_real", "_size")
-
-    def __init__(
-        self, transforms: Sequence[Transform], size: int, highest: float = math.inf
-    ) -> None:
-        self._real, self._size = RealOrders(transforms, 120), max(size, 1)
-        self._highest = highest
-
-    def delta(self, eps: float) -> Bracket | None:
-        best = Bracket(0.0, 1.0)
-        exponent = float(self._real.exponents(eps).min())
-        fresh = self._planned(math.exp(min(exponent, 0.0)) * 0.05 + 1e-290, eps)
-        return best if fresh is None else best.meet(Bracket.within(*fresh.ends(eps), ceil=1.0))
-
-    def epsilon(self, delta: float, known: Bracket) -> Bracket | None:
-        """Narrow an enclosure of the epsilon of the finite profile."""
-        total = self._planned(delta, known.high)
-        if total is None:
-            return None
-        tolerance = 1e-9 * max(1.0, known.high)
-        guess = 0.5 * (known.low + known.high)
-        high = smallest_epsilon(
-            total.upper, delta, high=known.high, guess=guess, tolerance=tolerance
-        )
-        low = largest_epsilon_above(total.lower, delta, high=high, tolerance=tolerance)
-        return known.meet(Bracket(min(low, high), high))
-
-    def _planned(self, delta: float, eps: float) -> _Sum | None:
-        """Choose the order, the period and the smoothing for one point."""
-        real, need = self._real, _NEED - math.log(delta)
+        This serves losses with atoms, or nearly so, whose transforms hardly decay.
+        """
+        real, need = self._real, -math.log(delta) - _ALIASED
         with np.errstate(invalid="ignore", divide="ignore"):
             period = real.periods(need, eps) * 1.02
             excess = real.value - real.orders * eps - math.log(delta)
@@ -394,8 +370,16 @@ class SmoothedContour:
         if not math.isfinite(cost[index]):
             return None
         spacing = short_spacing(float(period[index]))
-        count = int(min(_MOST_POINTS, _WORK // self._size, self._highest / spacing))
+        count = int(min(_MOST_POINTS, _WORK // self._terms, self._highest / spacing))
         width = _FADED / (spacing * max(count, 1))
         if count < 2 or not width <= _WIDEST:
             return None
         return _summed(real, index, spacing * np.arange(count), -math.inf, width)
+
+
+def _solved(total: _Sum, delta: float, known: Bracket, guess: float) -> Bracket:
+    """Narrow an enclosure of the epsilon at which a profile is delta."""
+    tolerance = 1e-9 * max(1.0, known.high)
+    high = smallest_epsilon(total.upper, delta, high=known.high, guess=guess, tolerance=tolerance)
+    low = largest_epsilon_above(total.lower, delta, high=high, tolerance=tolerance)
+    return Bracket(min(max(known.low, low), high), high)

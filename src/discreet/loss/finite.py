@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, Self, final
+from typing import ClassVar, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -253,6 +253,12 @@ class AtomTransform:
     """The cumulants of finitely supported losses; they need not decay along a line."""
 
     items: tuple[tuple[Atoms, int], ...]
+
+    highest: ClassVar[float] = math.inf
+
+    @property
+    def terms(self) -> int:
+        return sum(len(atoms.mass) for atoms, _ in self.items)
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         value, error = np.zeros(len(orders)), np.zeros(len(orders))

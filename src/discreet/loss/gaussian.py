@@ -207,6 +207,9 @@ def _cumulant(t: float, square: int, unit: int) -> float:
 class _Transform:
     square: float
 
+    terms: ClassVar[int] = 1
+    highest: ClassVar[float] = math.inf
+
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         value = orders * (orders + 1) * (0.5 * self.square)
         return value, 8 * UNIT * value

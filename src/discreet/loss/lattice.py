@@ -38,12 +38,9 @@ from typing import ClassVar, Final, Literal, Protocol, final
 
 import numpy as np
 
-from discreet.loss.contour import SmoothedContour
 from discreet.loss.dots import Floats, PrivacyLossDistribution
-from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
+from discreet.loss.gaussian import FAINTEST, gaussian_deltas
 from discreet.loss.moments import largest_epsilon_above, log_constant, minimizer, smallest_epsilon
-from discreet.loss.pair import transforms
-from discreet.loss.pure_pairs import LaplacePair
 from discreet.loss.rounding import (
     CUT_MARGIN,
     LOG_MARGIN,
@@ -321,12 +318,10 @@ _MOST_POINTS: Final = 1 << 19  # of a distribution
 _COARSEST: Final = 10  # a cell this wide tells nothing
 _COARSER: Final = 3  # tries on coarser lattices
 _FINER: Final = 8
+_WIDE: Final = 2e-5  # of an epsilon, relatively: a finer lattice is tried
 _BINS: Final = 512
 _KEPT: Final = 6  # tilts
 _KEPT_LATTICES: Final = 4
-_WIDE: Final = 2e-5  # of an epsilon, relatively
-_LOOSE: Final = 1e-4  # of a delta
-_SAMPLED: Final = 64, 1500.0  # terms that a sampled Gaussian counts for, and its greatest height
 
 
 class OnLattice(Protocol):
@@ -385,7 +380,6 @@ class LatticeSearch:
         "_lattice",
         "_pairs",
         "_rough",
-        "_smooth",
         "_square",
         "_tilted",
     )
@@ -401,7 +395,6 @@ class LatticeSearch:
         ends = (pair.largest() for pair, _ in self._pairs)
         widest = max((end for end in ends if math.isfinite(end)), default=0.0)
         self._coarse = Fraction(widest) / _MOST_POINTS
-        self._smooth: tuple[SmoothedContour | None] | None = None
         self._lattice = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._made)
         self._rough = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._binned)
         self._tilted = functools.lru_cache(maxsize=_KEPT)(self._convolved)
@@ -455,61 +448,33 @@ class LatticeSearch:
 
     def delta(self, eps: float, scale: float, *, low: bool = True) -> Bracket | None:
         """Enclose the finite profile at eps (without ``low``, from above); None if that fails."""
-        _, bracket = self._fitted(scale, lambda step: self._delta(step, eps, low=low))
-        wide = bracket is None or bracket.width > _LOOSE * bracket.high
-        smoothed = self._smoothly() if wide and low else None
-        more = None if smoothed is None else smoothed.delta(eps)
-        return bracket if more is None else more if bracket is None else bracket.meet(more)
+        return self._fitted(scale, lambda step: self._delta(step, eps, low=low))
 
     def epsilon(
-        self, delta: float, ceiling: float, scale: float, *, low: bool = True, finer: bool = True
+        self, delta: float, ceiling: float, scale: float, *, low: bool = True
     ) -> Bracket | None:
         """Enclose the epsilon of the finite profile, known to be at most the ceiling.
 
-        Without ``low``, from above: atoms are spread over the points around them, so that this end
-        is far closer than the other, and a finer lattice would hardly move it.  Without ``finer``,
-        from above and on the first lattice that fits, whatever the distributions are.
+        Atoms are spread over the points around them, so that the upper end is far closer than the
+        other, and a finer lattice would hardly move it.
         """
-        both = finer and (low or any(pair.spread for pair, _ in self._pairs))
-        used, bracket = self._fitted(
-            scale, lambda step: self._epsilon(step, delta, ceiling, low=both)
-        )
-        if not finer or (bracket is not None and not both and used == scale):
+        spread = low or any(pair.spread for pair, _ in self._pairs)
+        bracket = self._fitted(scale, lambda step: self._epsilon(step, delta, ceiling, low=spread))
+        finer = self.step(scale / _FINER)
+        if bracket is None or not spread or bracket.width <= _WIDE * bracket.high:
             return bracket
-        known = Bracket(0.0, ceiling) if bracket is None else bracket
-        wide = known.width > _WIDE * known.high
-        smoothed = self._smoothly() if wide else None
-        more = None if smoothed is None else smoothed.epsilon(delta, known)
-        if more is not None and more.width <= _WIDE * more.high:
-            return more
-        if wide and bracket is not None:
-            bracket = self._refined(delta, used, bracket)
-        return bracket if more is None else more if bracket is None else bracket.meet(more)
-
-    def _refined(self, delta: float, scale: float, bracket: Bracket) -> Bracket:
-        """Narrow an answer on a finer lattice, if there is one on which the distributions fit."""
-        step = self.step(scale / _FINER)
-        if step >= self.step(scale):
+        if finer >= self.step(scale):
             return bracket
-        again = self._epsilon(step, delta, bracket.high, low=True)
+        again = self._epsilon(finer, delta, bracket.high, low=True)
         return bracket if again is None else bracket.meet(again)
 
-    def _fitted(
-        self, scale: float, ask: Callable[[Fraction], Bracket | None]
-    ) -> tuple[float, Bracket | None]:
+    def _fitted(self, scale: float, ask: Callable[[Fraction], Bracket | None]) -> Bracket | None:
         """Answer on the first lattice that fits, each coarser than the one before."""
         for _ in range(_COARSER):
-            bracket = ask(self.step(scale))
-            if bracket is not None:
-                return scale, bracket
+            if (bracket := ask(self.step(scale))) is not None:
+                return bracket
             scale *= 4
-        return scale, ask(self.step(scale))
-
-    def _smoothly(self) -> SmoothedContour | None:
-        """The smoothed contour; None where a family has no transform, or too many terms."""
-        if self._smooth is None:
-            self._smooth = (_smoothed(self._pairs, self._square),)
-        return self._smooth[0]
+        return ask(self.step(scale))
 
     def _delta(self, step: Fraction, eps: float, *, low: bool) -> Bracket | None:
         upper = self._tilt("above", step, eps)
@@ -551,23 +516,6 @@ class LatticeSearch:
                     low, largest_epsilon_above(lower.bound, delta, high=high, tolerance=tolerance)
                 )
         return low
-
-
-def _smoothed(pairs: Sequence[tuple[OnLattice, int]], square: float) -> SmoothedContour | None:
-    terms, highest = 0, math.inf
-    for pair, _ in pairs:
-        atoms = pair.atoms() if hasattr(pair, "atoms") else None
-        if atoms is not None:
-            terms += len(atoms.mass)
-        elif isinstance(pair, LaplacePair):
-            terms += 1
-        elif getattr(pair, "rare_losses", False):  # a sample, mostly of nobody: nearly an atom
-            terms, highest = terms + _SAMPLED[0], _SAMPLED[1]
-        else:
-            return None  # there is no transform
-    gaussian = ((GaussianPair(Fraction(square)), 1),) if square else ()
-    parts = transforms((*pairs, *gaussian))  # type: ignore[arg-type]  # pairs, none is a curve
-    return None if parts is None else SmoothedContour(parts, terms, highest)
 
 
 @final

@@ -73,7 +73,17 @@ class CumulantLine:
 
 
 class Transform(Protocol):
-    """The cumulants of a bundle of pairs, each counted with its multiplicity."""
+    """The cumulants of a bundle of pairs, each counted with its multiplicity.
+
+    ``terms`` is how many terms each cumulant adds up, and ``highest`` a height above which it would
+    need too many.
+    """
+
+    @property
+    def terms(self) -> int: ...
+
+    @property
+    def highest(self) -> float: ...
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         """Cumulants at real orders above zero (perhaps infinite), and bounds on their errors."""

@@ -439,6 +439,12 @@ class SampledGaussianTransform:
 
     items: tuple[tuple[SampledGaussianCumulants, int], ...]
 
+    highest: ClassVar[float] = 1500.0
+
+    @property
+    def terms(self) -> int:
+        return 64 * len(self.items)  # about as many as atoms that take as long
+
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         value, error = np.zeros(len(orders)), np.zeros(len(orders))
         for pair, n in self.items:

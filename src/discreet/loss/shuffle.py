@@ -92,12 +92,14 @@ class Shuffle(CurvedPair):
     def bounds(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound delta at many central epsilons from both sides: add up over crowds."""
         e = float(self.local)
-        keep, decay, a = 1 / (1 + math.exp(-e)), math.exp(-e), np.exp(np.minimum(eps, e))
-        x, y = -keep * np.expm1(np.minimum(eps - e, 0.0)), keep * (a - decay)
-        size = keep * 64 * UNIT * (1 + e) * a  # the error of x and y
+        keep, decay = 1 / (1 + math.exp(-e)), math.exp(-e)
+        x = -keep * np.expm1(np.minimum(eps - e, 0.0))
         inside = eps < float_up(self.local)  # beyond, nothing is lost
         if not 0 < self.local <= _MOST_LOCAL:
-            return np.zeros(len(eps)), np.where(inside, np.minimum(x + size, 1.0), 0.0)
+            high = np.minimum(x + 64 * UNIT * (1 + e), 1.0)
+            return np.zeros(len(eps)), np.where(inside, high, 0.0)
+        a = np.exp(np.minimum(eps, e))
+        y, size = keep * (a - decay), keep * 64 * UNIT * (1 + e) * a  # and the error of x and y
         start, weights, missed = _crowd_shape(self)
         value, wrong = np.zeros(len(eps)), np.full(len(eps), missed)
         for c, weight, tails, relative in _tails(start, weights):
