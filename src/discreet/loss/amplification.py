@@ -191,11 +191,7 @@ def _mixed(q: float, log_moment: float) -> float:
 
 
 def removed_loss(rate: Fraction, inner: float, *, up: bool) -> float:
-    """Evaluate ln(1 - q + q e**l) at an inner loss l >= 0, rounded up or down.
-
-    >>> round(removed_loss(Fraction(1, 2), 1.0, up=True), 12)
-    0.620114506958
-    """
+    """Evaluate ln(1 - q + q e**l) at an inner loss l >= 0, rounded up or down."""
     q = float_up(rate) if up else float_down(rate)
     if inner > 600:  # at most l, at least l + ln q
         far = inner + math.log(q) * (1 + 16 * UNIT) if q else 0.0
@@ -204,11 +200,7 @@ def removed_loss(rate: Fraction, inner: float, *, up: bool) -> float:
 
 
 def added_loss(rate: Fraction, inner: float, *, up: bool) -> float:
-    """Evaluate -ln(1 - q + q e**-l) at a reversed inner loss 0 <= l <= inf, rounded up or down.
-
-    >>> round(added_loss(Fraction(1, 2), 1.0, up=True), 12)
-    0.379885493042
-    """
+    """Evaluate -ln(1 - q + q e**-l) at a reversed inner loss 0 <= l <= inf, rounded up or down."""
     q = float_up(rate) if up else float_down(rate)
     y = q * math.expm1(-inner)
     if 1 + y < 1e-9:  # an error of y counts 1/(1 + y) times at most
@@ -371,13 +363,7 @@ def _mixed_of_mixtures(none: float, parts: list[tuple[float, float]]) -> float:
 
 
 def routed(compositions: Sequence[Composition]) -> Composition:
-    """Return a composition above a record that is sent to one of several mechanisms as they go.
-
-    >>> from discreet.loss.pure_pairs import ResponsePair
-    >>> leaky = Composition(((ResponsePair(Fraction(0), Fraction(1, 1000)), 1),))
-    >>> round(routed([leaky] * 10).delta(1.0).high, 9)
-    0.01
-    """
+    """Return a composition above a record that is sent to one of several mechanisms as they go."""
     parts = Counter(c for c in compositions if c.pairs or c.renyi is not None)
     if parts.total() <= 1:
         return next(iter(parts), Composition())
@@ -388,11 +374,6 @@ def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:
     """Return a composition above k records that each enter a Poisson sample, against none of them.
 
     ``towards[j - 1]`` is the ordered composition (P_j, Q): j of them in the sample, against none.
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> far = [Composition(((GaussianPair(Fraction(j * j)), 1),)) for j in (1, 2)]
-    >>> round(sampled_group(far, "0.1").delta(0.5).high, 6)
-    0.014529
     """
     chance = checked_rate(rate)
     if not towards:
@@ -557,11 +538,6 @@ def poisson_replaced(
     """Return a composition above ((1-q)R + qP, (1-q)R + qP'), a record replaced before sampling.
 
     ``removed`` is the ordered composition (P, R), ``inserted`` is (R, P'), ``replaced`` (P, P').
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> one, two = (Composition(((GaussianPair(Fraction(m * m)), 1),)) for m in (1, 2))
-    >>> round(poisson_replaced(one, one, two, "0.1").delta(0.3).high, 6)
-    0.009697
     """
     chance = checked_rate(rate)
     if chance > NEARLY_ALL:  # a common part of two distributions hides, in both directions

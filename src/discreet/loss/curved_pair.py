@@ -228,12 +228,7 @@ class CompositionPair(CurvedPair):
 
 
 def as_one_pair(composition: Composition) -> Pair:
-    """Return the pair of a composition of one, or one for the whole.
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> as_one_pair(Composition.of(GaussianPair(Fraction(1))))
-    GaussianPair(mu_squared=Fraction(1, 1))
-    """
+    """Return the pair of a composition of one, or one for the whole."""
     match composition.pairs:
         case ((pair, 1),) if composition.renyi is None:
             return pair

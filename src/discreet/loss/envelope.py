@@ -80,13 +80,7 @@ _ALL_MASS: Final = Fraction(1)
 
 
 def product_as_finite_pair(composition: Composition) -> FinitePair | None:
-    """Return a composition as one finite pair; None where it is not finite, or not small.
-
-    >>> third, half = Fraction(1, 3), Fraction(1, 2)
-    >>> coin = FinitePair((third, 2 * third), (half, half))
-    >>> product_as_finite_pair(Composition(((coin, 2),))).p
-    (Fraction(4, 9), Fraction(4, 9), Fraction(1, 9))
-    """
+    """Return a composition as one finite pair; None where it is not finite, or not small."""
     if composition.renyi is not None or not composition.pairs:
         return None
     masses: dict[Fraction | None, tuple[Fraction, Fraction]] = {Fraction(1): (_ALL_MASS, _ALL_MASS)}
@@ -120,15 +114,7 @@ _ONE: Final = Fraction(1)
 
 
 def upper_envelope(compositions: Sequence[Composition]) -> Composition:
-    """Return one composition above all of them, at every ratio; all have one direction.
-
-    >>> from discreet.loss.pure_pairs import LaplacePair
-    >>> from discreet.loss.pure_pairs import ResponsePair
-    >>> one = Composition(((ResponsePair(Fraction(1)), 1),))
-    >>> two = Composition(((LaplacePair(Fraction(6, 5)), 1),))
-    >>> round(upper_envelope([one, two]).delta(1.1).high, 11)
-    0.0487705755
-    """
+    """Return one composition above all of them, at every ratio; all have one direction."""
     if not compositions:
         raise WrongKind("nothing is joined; give at least one composition.")
     if len(compositions) == 1:
@@ -196,14 +182,7 @@ def _only_finite(composition: Composition) -> FinitePair | None:
 
 
 def finite_envelope(pairs: Sequence[FinitePair]) -> FinitePair:
-    """Return the pair whose profile is the largest of the pairs' profiles.
-
-    >>> half = Fraction(1, 2)
-    >>> even = FinitePair((half, half), (half, half))
-    >>> sure = FinitePair((Fraction(1), Fraction(0)), (half, half))
-    >>> finite_envelope([even, sure]).p
-    (Fraction(1, 1), Fraction(0, 1))
-    """
+    """Return the pair whose profile is the largest of the pairs' profiles."""
     knots = _knots(pairs)
     heights = [max(_profile(pair, knot) for pair in pairs) for knot in knots]
     slopes = [
@@ -274,12 +253,7 @@ def _falling(chances: Floats) -> Floats:
 
 
 def matched_nodes(*chances: Floats) -> list[NDArray[np.intp]]:
-    """Return, for each outline, the nodes to use together; ``chances`` belong to its cells.
-
-    >>> [list(nodes) for nodes in matched_nodes(np.array([0.9, 0.2]), np.array([0.5]))]
-    [[np.int64(0), np.int64(1), np.int64(1), np.int64(2)],
-     [np.int64(0), np.int64(0), np.int64(1), np.int64(1)]]
-    """
+    """Return, for each outline, the nodes to use together; ``chances`` belong to its cells."""
     levels = np.sort(np.concatenate([np.array([2.0]), *chances]))[::-1]
     return [np.searchsorted(-own, -levels, side="right") for own in chances]
 
@@ -377,13 +351,7 @@ def two_step_bounds(one: UpperPolygon, two: UpperPolygon) -> tuple[Floats, Float
 
 
 def chained(first: Composition, second: Composition) -> Composition:
-    """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q).
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> step = Composition(((GaussianPair(Fraction(4, 25)), 1),))
-    >>> round(chained(step, step).delta(1.0).high, 6)
-    0.063185
-    """
+    """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q)."""
     for one, other in ((first, second), (second, first)):
         if other == Composition():
             return one
@@ -405,13 +373,7 @@ def grouped(composition: Composition, size: int) -> Composition:
 
 
 def repeated(composition: Composition, size: int) -> Composition:
-    """Chain a composition with itself, as one pair: what its factors are does not matter.
-
-    >>> from discreet.loss.pure_pairs import LaplacePair
-    >>> twice = Composition(((LaplacePair(Fraction(1)), 2),))
-    >>> repeated(twice, 2) == chained(twice, twice)
-    True
-    """
+    """Chain a composition with itself, as one pair: what its factors are does not matter."""
     if size == 1:
         return composition
     half = repeated(composition, size // 2)

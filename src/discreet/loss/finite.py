@@ -72,10 +72,6 @@ class Atoms:
     ``error``, at places within ``drift`` of the listed ones; atoms of a total mass of at most
     ``missing`` may lie anywhere else.  On a lattice, where ``grain`` is known, the list has no gaps
     (masses may be zero), and the first loss is ``start * grain``.
-
-    >>> coin = Atoms.on_lattice(-1, np.array([0.25, 0.0, 0.75]), Fraction(1, 2), error=0.0)
-    >>> coin.times(coin).mass.tolist()
-    [0.0625, 0.0, 0.375, 0.0, 0.5625]
     """
 
     losses: Floats
@@ -221,11 +217,7 @@ def _rest(mass: Floats, kept: NDArray[np.bool_], error: float) -> float:
 
 
 def _whole(index: NDArray[np.generic], ratio: int = 1) -> NDArray[np.int64] | None:
-    """Give integers, times a ratio, as such; None where floats skip some of them.
-
-    >>> _whole(np.array([2.0, 3.0]), 5).tolist(), _whole(np.array([2.0**63])) is None
-    ([10, 15], True)
-    """
+    """Give integers, times a ratio, as such; None where floats skip some of them."""
     size = float(np.abs(index).max(initial=0.0))
     if not size <= LARGEST_PLACE or size * ratio > LARGEST_PLACE:  # not a number fails too
         return None
@@ -409,12 +401,7 @@ def _spread(pair: Pair, count: int) -> Atoms | None:
 
 
 def listed_product(pairs: Counted) -> Atoms | None:
-    """List the losses of a product; None where they are many.
-
-    >>> from discreet.loss.pure_pairs import ResponsePair
-    >>> listed_product(((ResponsePair(Fraction(1)), 2),)).losses.tolist()
-    [-2.0, -1.0, 0.0, 1.0, 2.0]
-    """
+    """List the losses of a product; None where they are many."""
     lists = listed_power(pairs)
     known = [each for each in lists if each is not None]
     total = _product(known) if len(known) == len(lists) else None
@@ -430,12 +417,7 @@ _LONGEST_CHAIN: Final = 64
 def chained_laws(
     p: Probabilities, q: Probabilities, size: int
 ) -> tuple[Probabilities, Probabilities]:
-    """Return the pair of distributions that dominates ``size`` steps of the pair (p, q).
-
-    >>> two, third = Fraction(2, 3), Fraction(1, 3)
-    >>> chained_laws((two, third), (third, two), 2)[0]
-    (Fraction(2, 3), Fraction(1, 6), Fraction(1, 6))
-    """
+    """Return the pair of distributions that dominates ``size`` steps of the pair (p, q)."""
     once = _power_curve(p, q)
     total = once
     for _ in range(size - 1):
@@ -485,12 +467,7 @@ def _value(curve: PowerCurve, place: Fraction) -> Fraction:
 @final
 @dataclass(frozen=True, slots=True)
 class FinitePair(Pair):
-    """Two finite distributions, given as exact probabilities of the same outcomes.
-
-    >>> half, third = Fraction(1, 2), Fraction(1, 3)
-    >>> FinitePair((half, half), (third, 2 * third)).reverse().p
-    (Fraction(1, 3), Fraction(2, 3))
-    """
+    """Two finite distributions, given as exact probabilities of the same outcomes."""
 
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]

@@ -156,11 +156,7 @@ def smoothing(coordinates: int, *, bits: int = LEAK_BITS) -> Fraction:
 @final
 @dataclass(frozen=True, slots=True)
 class GaussianPair(Pair):
-    """N(mu, 1) against N(0, 1), by the exact square of mu.
-
-    >>> GaussianPair(Fraction(1)).log_moment(2.0)
-    3.0
-    """
+    """N(mu, 1) against N(0, 1), by the exact square of mu."""
 
     mu_squared: Fraction
 
@@ -230,11 +226,7 @@ _DEVIATIONS: Final = 39.0  # standard deviations on each side; beyond lies less 
 @final
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussianPair(Pair):
-    """Discrete Gaussian noise around two integers.
-
-    >>> DiscreteGaussianPair(Fraction(4), 2).log_moment(1.0)
-    1.0
-    """
+    """Discrete Gaussian noise around two integers."""
 
     variance: Fraction
     distance: int
@@ -276,13 +268,7 @@ class DiscreteGaussianPair(Pair):
 
     @property
     def is_enumerable(self) -> bool:
-        """Whether there are few enough losses to list; wider noise is for ``SmoothedGaussianPair``.
-
-        >>> DiscreteGaussianPair(Fraction(10**6), 1).is_enumerable
-        True
-        >>> DiscreteGaussianPair(Fraction(10**8), 1).is_enumerable
-        False
-        """
+        """Whether there are few enough losses to list; wider noise is for ``SmoothedGaussianPair``."""
         return 2 * self._reach() + 1 <= _MOST_LOSSES
 
     def atoms(self) -> Atoms | None:
@@ -308,12 +294,7 @@ LEAK: Final = Fraction(1, 1 << LEAK_BITS)
 @final
 @dataclass(frozen=True, slots=True)
 class SmoothedGaussianPair(Pair):
-    """A Gaussian pair beside a leak, and a bound on the zCDP loss of the same releases.
-
-    >>> pair = SmoothedGaussianPair.of(variance=Fraction(10**8), squared=4, coordinates=9)
-    >>> pair.rho, 0 < pair.mu_squared / (2 * pair.rho) - 1 < 1e-7
-    (Fraction(1, 50000000), True)
-    """
+    """A Gaussian pair beside a leak, and a bound on the zCDP loss of the same releases."""
 
     mu_squared: Fraction
     leak: Fraction
@@ -344,12 +325,7 @@ class SmoothedGaussianPair(Pair):
 
     @classmethod
     def product(cls, pairs: Sequence[tuple[Self, int]]) -> Self:
-        """Run all, each so many times: squares, rho and leaks add up, the last to no more than 1.
-
-        >>> once = SmoothedGaussianPair(Fraction(1, 9), Fraction(1, 2), Fraction(1, 18))
-        >>> SmoothedGaussianPair.product([(once, 1), (once, 2)])
-        SmoothedGaussianPair(mu_squared=Fraction(1, 3), leak=Fraction(1, 1), rho=Fraction(1, 6))
-        """
+        """Run all, each so many times: squares, rho and leaks add up, the last to no more than 1."""
         if len(pairs) == 1 and pairs[0][1] == 1:
             return pairs[0][0]
         squares, leaks, rhos = (

@@ -66,11 +66,7 @@ def suffix_sums(entries: Floats, c: float, h: float) -> tuple[Floats, Floats]:
 
 
 def decayed_sums(entries: Floats, rate: float) -> Floats:
-    """Sum the entries from each on, a factor of e**-rate for every step.
-
-    >>> decayed_sums(np.array([1.0, 1.0, 1.0]), math.log(2)).tolist()
-    [1.75, 1.5, 1.0]
-    """
+    """Sum the entries from each on, a factor of e**-rate for every step."""
     width = math.isqrt(len(entries)) + 1
     blocks = -(-len(entries) // width)
     sums = np.zeros((blocks, width))
@@ -354,11 +350,7 @@ def common_grain(pairs: Sequence[tuple[OnLattice, int]]) -> Fraction | None:
 
 
 def common_divisor(spacings: Iterable[Fraction]) -> Fraction:
-    """Return the largest common divisor of some spacings; zero if all of them are zero.
-
-    >>> common_divisor([Fraction(1), Fraction(6, 5)])
-    Fraction(1, 5)
-    """
+    """Return the largest common divisor of some spacings; zero if all of them are zero."""
     divisor = Fraction(0)
     for other in spacings:
         top = math.gcd(divisor.numerator * other.denominator, other.numerator * divisor.denominator)

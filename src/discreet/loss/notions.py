@@ -122,12 +122,7 @@ from discreet.loss.rounding import Bracket
 
 
 def response_delta(*, epsilon: Fraction, delta: Fraction, target: Fraction) -> Interval:
-    """Enclose delta(target) of one (epsilon, delta) randomized response, target >= 0.
-
-    >>> from fractions import Fraction
-    >>> response_delta(epsilon=Fraction(1), delta=Fraction(0), target=Fraction(1, 2)).nearest()
-    0.28764913664496794
-    """
+    """Enclose delta(target) of one (epsilon, delta) randomized response, target >= 0."""
     if target >= epsilon:
         return Interval(delta, delta)
     gap, decay = exp(target - epsilon), exp(-epsilon)
@@ -213,11 +208,7 @@ class Pure(PrivacyLoss):
 
 
 def response_epsilon(epsilon: Fraction, delta: Fraction) -> Interval:
-    """Enclose the least t >= 0 at which randomized response has at most this delta.
-
-    >>> response_epsilon(Fraction(1), Fraction(0)).nearest()
-    1.0
-    """
+    """Enclose the least t >= 0 at which randomized response has at most this delta."""
     if delta == 0:
         return Interval(epsilon, epsilon)
     decay = exp(-epsilon)

@@ -97,9 +97,6 @@ def small_moment(q: float, mu: float, w: float) -> float:
     With x = mu y - mu**2/2 and l = ln(1 - q + q e**x), y normal, E e**l = 1.  So the excess over 1
     is the mean of g = e**(wl) - 1 - w (e**l - 1) >= 0, for w >= 1 and w <= 0, in which nothing
     cancels (docs/proofs/accounting.md, section 5).  Infinite unless mu <= 2 and |w| mu <= 16.5.
-
-    >>> small_moment(1e-6, 1.0, 2.0) / math.log1p(1e-12 * math.expm1(1.0)) - 1 < 1e-6
-    True
     """
     if mu > 2 or abs(w) * mu > 16.5:
         return math.inf
@@ -291,11 +288,7 @@ class SampledGaussianCumulants:
     sign: int  # +1: REMOVE, w = 1 + z;  -1: ADD, w = -z
 
     def above(self, t: float) -> float:
-        """Bound the cumulant at an order t > 0; infinite where it would need too many nodes.
-
-        >>> round(SampledGaussianCumulants(0.1, 1.0, 1).above(1.0), 12)  # ln(1 + q**2 (e - 1))
-        0.017036863236
-        """
+        """Bound the cumulant at an order t > 0; infinite where it would need too many nodes."""
         return _above(self, t)
 
     def bounded(self, t: float) -> float:
@@ -479,13 +472,7 @@ class Direction(enum.Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class SampledPair(Pair):
-    """A composition on a Poisson sample, seen from one direction.
-
-    >>> inner = Composition(((GaussianPair(Fraction(1)), 1),))
-    >>> pair = SampledPair(inner, Fraction(1, 10), Direction.REMOVE)
-    >>> round(pair.profile(0.5).high, 12)
-    0.00203253692
-    """
+    """A composition on a Poisson sample, seen from one direction."""
 
     inner: Composition
     rate: Fraction
@@ -739,12 +726,7 @@ def _listed(pair: SampledPair) -> Atoms | None:
 def poisson_sample(
     compositions: Iterable[Composition], rate: Fraction, *, removed: bool
 ) -> tuple[Composition, ...]:
-    """Mix each pair with its second distribution; a unit is removed, or added.
-
-    >>> once = Composition(((GaussianPair(Fraction(1)), 1),))
-    >>> len(poisson_sample([once, once], Fraction(1, 10), removed=True))
-    1
-    """
+    """Mix each pair with its second distribution; a unit is removed, or added."""
     pairs = (
         SampledPair(composition, rate, Direction.REMOVE)
         if removed

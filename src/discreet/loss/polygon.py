@@ -48,12 +48,7 @@ from discreet.loss.rounding import (
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Polygon:
-    """Nodes of a falling function on x >= x_0, straight in e**x between them.
-
-    >>> line = Polygon(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
-    >>> round(float(line.at(np.array([np.log(1.5)]))[0]), 6)
-    0.709012
-    """
+    """Nodes of a falling function on x >= x_0, straight in e**x between them."""
 
     x: Floats
     value: Floats
@@ -199,11 +194,6 @@ def tabulated_profile(
     """Evaluate bounds where the polygons are farther apart than is tolerated.
 
     ``largest`` bounds the finite losses, ``infinite`` is the mass of infinite ones.
-
-    >>> side = tabulated_profile(lambda x: (np.exp(-x) / 2, np.exp(-x) / 2), largest=2.0,
-    ...     infinite=0.0)
-    >>> 20 < len(side.x) < 2048
-    True
     """
     end = _end(bounds, largest, infinite)
     x = np.linspace(0.0, end, _START + 1) if end else np.zeros(1)

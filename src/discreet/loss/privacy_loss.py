@@ -96,11 +96,7 @@ class PrivacyCurve(Explainable, Shown, ABC):
 
 
 def several(values: Iterable[object], name: str) -> list[object]:
-    """Return a list of what must be several values.
-
-    >>> several(range(2), "epsilons")
-    [0, 1]
-    """
+    """Return a list of what must be several values."""
     if isinstance(values, str | bytes) or not np.iterable(values):
         raise WrongKind(
             f"{name} is a {type(values).__name__}, not several numbers; give {name} as a list or "
@@ -116,13 +112,7 @@ _NARROW: Final = 1e-7
 
 
 def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) -> float:
-    """Bound the type II error from below, from upper bounds delta(epsilon) in both directions.
-
-    >>> from discreet.loss import Pure
-    >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
-    >>> round(missed_detections(curve, curve, Fraction(1, 10)), 4)
-    0.7282
-    """
+    """Bound the type II error from below, from upper bounds delta(epsilon) in both directions."""
 
     def direct(epsilon: float) -> Fraction:
         return 1 - Fraction(forward(epsilon)) - exp(Fraction(epsilon)).high * false_alarm
@@ -137,13 +127,7 @@ def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) ->
 def missed_on_grid(
     forward: Curve, backward: Curve, false_alarms: Sequence[Fraction], grid: Sequence[float]
 ) -> list[float]:
-    """Bound type II errors from below, for many type I errors, by epsilons of a grid alone.
-
-    >>> from discreet.loss import Pure
-    >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
-    >>> [round(miss, 4) for miss in missed_on_grid(curve, curve, [Fraction(1, 10)], [0, 1])]
-    [0.7282]
-    """
+    """Bound type II errors from below, for many type I errors, by epsilons of a grid alone."""
     lines = [
         (1 - Fraction(forward(e)), 1 - Fraction(backward(e)), exp(Fraction(e)).high) for e in grid
     ]

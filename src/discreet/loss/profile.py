@@ -89,14 +89,7 @@ class Profile(PrivacyLoss):
         return cls(remove=same, add=same)
 
     def __str__(self) -> str:
-        """Name what the loss is composed of, and the largest loss where there is one.
-
-        >>> from discreet.mechanisms import Gaussian, Laplace
-        >>> print(Laplace(scale=2).loss().power(3))
-        loss of 3 x DiscreteLaplacePair(scale=2, distance=1); epsilon 1.5 at delta 0
-        >>> print(Gaussian(sigma=4).loss())
-        loss of DiscreteGaussianPair(variance=16, distance=1); no epsilon at delta 0
-        """
+        """Name what the loss is composed of, and the largest loss where there is one."""
         first, *others = self._all()
         parts = [
             short_repr(pair) if n == 1 else f"{n} x {short_repr(pair)}" for pair, n in first.pairs

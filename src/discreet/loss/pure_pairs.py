@@ -177,11 +177,7 @@ class _Epsilon(Pair):
 @final
 @dataclass(frozen=True, slots=True)
 class ResponsePair(_Epsilon):
-    """The worst pair of distributions that (epsilon, delta) allows.
-
-    >>> ResponsePair(Fraction(1), Fraction(0)).group(3)
-    ResponsePair(epsilon=Fraction(3, 1), delta=Fraction(0, 1))
-    """
+    """The worst pair of distributions that (epsilon, delta) allows."""
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
@@ -232,11 +228,7 @@ class ResponsePair(_Epsilon):
 @final
 @dataclass(frozen=True, slots=True)
 class LaplacePair(_Epsilon):
-    """Laplace noise around two points that are epsilon scales apart.
-
-    >>> LaplacePair(Fraction(1)).largest()
-    1.0
-    """
+    """Laplace noise around two points that are epsilon scales apart."""
 
     epsilon: Fraction
 
@@ -268,11 +260,7 @@ _THIN: Final = 1e-290  # a rate near the least floats
 @final
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplacePair(Pair):
-    """Two-sided geometric noise around two integers.
-
-    >>> DiscreteLaplacePair(Fraction(2), 3).largest()
-    1.5
-    """
+    """Two-sided geometric noise around two integers."""
 
     scale: Fraction
     distance: int
@@ -348,11 +336,7 @@ _LEAST: Final = 1e-150  # stands for smaller ranges, at a distance of 1e-150
 @final
 @dataclass(frozen=True, slots=True)
 class BoundedRangePair(_Epsilon):
-    """The worst that a loss within an interval of length epsilon allows.
-
-    >>> round(BoundedRangePair(Fraction(1)).closed_form()(0.0).high, 6)
-    0.244919
-    """
+    """The worst that a loss within an interval of length epsilon allows."""
 
     epsilon: Fraction
 

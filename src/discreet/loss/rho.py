@@ -80,12 +80,7 @@ if TYPE_CHECKING:  # for annotations alone
 
 
 def concentration(composition: Composition) -> Fraction | None:
-    """Return a rho for which the composition is rho-zCDP in its direction, or None.
-
-    >>> from discreet.loss.composition import Composition
-    >>> concentration(Composition(((GaussianPair(Fraction(1)), 3),)))
-    Fraction(3, 2)
-    """
+    """Return a rho for which the composition is rho-zCDP in its direction, or None."""
     curve = composition.renyi
     rhos = [(_rho(pair), count) for pair, count in composition.pairs]
     if curve is not None:
@@ -123,11 +118,7 @@ def _pure(pair: Pair) -> Fraction | None:
 @final
 @dataclass(frozen=True, slots=True)
 class MomentGrowth:
-    """A bound on cumulants at all orders.
-
-    >>> MomentGrowth(rho=Fraction(1, 2), linear=1.0).over(3.0)
-    Fraction(3, 4)
-    """
+    """A bound on cumulants at all orders."""
 
     rho: Fraction = Fraction(0)
     linear: float = 0.0
@@ -172,13 +163,7 @@ class KnowsGrowth(Protocol):
 
 
 def growth(composition: Composition) -> MomentGrowth | None:
-    """Add up the growths of the pairs; None where one is not known.
-
-    >>> from discreet.loss.composition import Composition
-    >>> from discreet.loss.pure_pairs import LaplacePair
-    >>> growth(Composition(((LaplacePair(Fraction(1, 2)), 3),))).linear >= 1.5
-    True
-    """
+    """Add up the growths of the pairs; None where one is not known."""
     total = MomentGrowth()
     if composition.renyi is not None:
         if composition.renyi.orders:
@@ -232,11 +217,6 @@ def summed_moments(compositions: Iterable[tuple[Composition, int]], t: float) ->
 
     Without infinite losses it is ln(1 + sum of n (e**m - 1)) for the moments e**m; with them, the
     sum of the moments of all finite parts bounds that of the finite part.
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> one = Composition(((GaussianPair(Fraction(1)), 1),))
-    >>> abs(summed_moments([(one, 2)], 1.0) - math.log(2 * math.e - 1)) < 1e-9
-    True
     """
     known = [(part, count, cumulant(part, t)) for part, count in compositions]
     top = max(value for _, _, value in known)
@@ -261,12 +241,7 @@ _ORDERS: Final = tuple(2.0 ** (k / 2) for k in range(-4, 29))  # that say where 
 
 
 def least_rho(composition: Composition) -> Fraction | None:
-    """Return a rho, within a thousandth of the least; None where an infinite loss is possible.
-
-    >>> from discreet.loss.pure_pairs import LaplacePair
-    >>> float(least_rho(Composition(((LaplacePair(Fraction(1)), 1),)))) < 0.3682
-    True
-    """
+    """Return a rho, within a thousandth of the least; None where an infinite loss is possible."""
     straight, rest = _divided(composition)
     if not rest.pairs and rest.renyi is None:
         return straight
@@ -297,14 +272,7 @@ def _divided(composition: Composition) -> tuple[Fraction, Composition]:
 
 
 def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
-    """Return (rho, delta): rho-zCDP in this direction, but for infinite losses.
-
-    >>> from discreet.loss.pure_pairs import ResponsePair
-    >>> leaky = Composition(((ResponsePair(Fraction(1), Fraction(1, 10**6)), 1),))
-    >>> rho, chance = approximate_rho(leaky)
-    >>> round(float(rho), 9), chance
-    (0.462117157, Fraction(1, 1000000))
-    """
+    """Return (rho, delta): rho-zCDP in this direction, but for infinite losses."""
     sure, leak = _without_leaks(composition)
     rho = least_rho(sure)
     if rho is not None:
@@ -348,25 +316,14 @@ def _without_leaks(composition: Composition) -> tuple[Composition, Fraction]:
 
 
 def approximately_concentrated(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
-    """Return (rho, delta): the loss is delta-approximately rho-zCDP, in both directions.
-
-    >>> from discreet.loss import GaussianDP
-    >>> approximately_concentrated(GaussianDP(mu=1))
-    (Fraction(1, 2), Fraction(0, 1))
-    """
+    """Return (rho, delta): the loss is delta-approximately rho-zCDP, in both directions."""
     profile = checked_loss(loss).profile()
     bounds = [approximate_rho(part) for part in dict.fromkeys((*profile.remove, *profile.add))]
     return max(rho for rho, _ in bounds), max(chance for _, chance in bounds)
 
 
 def truncated_rho(composition: Composition, chance: Fraction) -> Fraction | None:
-    """Return a rho outside an event of this probability; None where moments are infinite.
-
-    >>> from discreet.loss import GaussianDP
-    >>> ((sample,), _) = (GaussianDP(mu=1).sampled(rate="0.01").power(100).remove, ())
-    >>> float(truncated_rho(sample, Fraction(1, 10**5))) < float(least_rho(sample)) / 100
-    True
-    """
+    """Return a rho outside an event of this probability; None where moments are infinite."""
     if composition.infinity().high or not 0 < chance < 1:
         return None
     chances = float_down(chance), float_up(chance)
