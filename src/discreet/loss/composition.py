@@ -12,16 +12,13 @@ pairs are products themselves and name their factors.  Let k be the probability 
 and D the finite part of the others, E_P[(1 - e**(eps - L))+ ; L < inf].  The profile is
 P[L = inf] + k D(eps), since a leak that does not occur adds a loss of zero.
 
-Every engine encloses D: closed forms, then lists of few losses, then the contour, then the lattice.
-Which one answers affects time and width, never validity.  Where a part is known by a curve alone,
-moments give the upper end, or the curve joins the lattice, and the lower end is zero.
+D is enclosed by a closed form, else by lists of few losses, else by the contour, and where that is
+wide by the lattice.  Which one answers affects time and width, never validity.  Where a part is
+known by a curve alone, moments give the upper end, or the curve joins the lattice.
 
 Where pairs know a curve of the same releases, products in which curves take the place of some
 pairs bound the composition too, so the smallest answer is returned (key ``two-bounds``).  From
 below, each such pair is replaced by one that its two bounds allow, and a curve by a Gaussian.
-
-Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate``, ``two-bounds``,
-``few-losses``, ``contour-aliasing``, ``tilted-lattice``.
 """
 
 from __future__ import annotations

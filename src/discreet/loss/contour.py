@@ -2,29 +2,25 @@
 
 Trust: kernel.
 
-Theorem (key ``contour-aliasing``).  For c > 0 with K(c) = ln E[e**(cL); L < inf] finite, the
-finite profile is the integral of e**(K(z) - z eps) / (2 pi i z (z+1)) over Re z = c (Alghamdi,
-Gomez, Asoodeh, Calmon, Kosut and Sankar 2023, theorem 3.1).  Its trapezoidal sum with spacing
-2 pi / T equals sum over k of e**(ckT) delta(eps + kT) (Poisson summation).  Every term is at least
-zero, so the sum is at least the profile; and the terms k != 0 add up to at most
+Theorem (key ``contour-aliasing``; Alghamdi, Gomez, Asoodeh, Calmon, Kosut and Sankar 2023, theorem
+3.1, for the integral).  For c > 0 with K(c) = ln E[e**(cL); L < inf] finite, the finite profile is
+the integral of e**(K(z) - z eps) / (2 pi i z (z+1)) over Re z = c.  Its trapezoidal sum with
+spacing 2 pi / T equals sum over k of e**(ckT) delta(eps + kT) (Poisson summation).  Every term is
+at least zero, so the sum is at least the profile; and the terms k != 0 add up to at most
 e**(-cT) / (1 - e**(-cT)) plus, for any c' > c,
 C(c') e**(K(c') - c'(eps + T) + cT) / (1 - e**(-(c' - c)T)).
 
 Cutting the sum at height t_n leaves out at most e**(K(c) - c eps) E(t_n) / (pi t_{n-1}), where E(t)
-bounds |e**(K(c + is) - K(c))| for s >= t.  Rounding
-(key ``contour-rounding``): docs/proofs/accounting.md, section 4.
-
-Profiles of losses with atoms, or nearly so: a contour that a little noise cuts off.
+bounds |e**(K(c + is) - K(c))| for s >= t (rounding: docs/proofs/accounting.md, section 4).
 
 Theorem (key ``smoothed-contour``).  Let D be the finite profile of a product, and D_m that of its
 product with the Gaussian pair of a small mu = m.  With f_m the density of the smoothed loss,
 D_m - m**2 (1 + m) e**(m**2/8) f_m <= D <= D_m   at every eps, for 0 < m <= 0.2.
 Proof: docs/proofs/accounting.md, section 15.
 
-Both are trapezoidal sums along one line of complex orders, as in key ``contour-aliasing``: D_m with
-the factor 1/(z (z+1)), f_m without it.  Sums of f_m exceed it, as all its aliases are positive.
-The Gaussian factor e**(-m**2 t**2 / 2) ends the sums although atoms do not decay, nor does what is
-nearly one, such as a sample that is mostly of nobody.
+Both are sums along one line of orders: D_m with the factor 1/(z (z+1)), f_m without it.  The
+Gaussian factor e**(-m**2 t**2 / 2) ends them although atoms do not decay, nor does what is nearly
+one, such as a sample that is mostly of nobody.
 """
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ bounded-range pair, since (1 - u)**2 / (1 - e**-epsilon) <= 1 - u for u = e**((x
 one (key ``log-concave-moves``), and narrower discrete Laplace noise wider (key ``wider-laplace``);
 at distance 1 it is randomized response, and at no distance does it exceed the one of its largest
 loss. Of curves that are lines the steeper dominates.  A pair that knows a curve as well dominates
-only what lies below both.  A matching that exists proves domination; one that is not found proves
-nothing.
+only what lies below both.  A matching that is not found proves nothing.
 
 Theorem (key ``wider-laplace``; the quotient of characteristic functions is a/b + (1 - a/b) times
 that of ratio b but for a positive factor; enumeration in tests).  Discrete Laplace noise with

@@ -1,45 +1,34 @@
-"""One pair above several, for adaptive choices, and one pair for a small finite product.
+"""One pair above several, for adaptive choices; chains of steps, and groups.
 
 Trust: kernel.
-
-Definition.  The outcomes of the product are the tuples of outcomes; probabilities multiply.
-Outcomes with the same ratio p/q are merged, which changes neither the profile nor that of any
-mixture of the two distributions, since a mixture is a function of the ratio.
 
 Definition.  The envelope of pairs is a pair whose profile is the largest of theirs at every ratio.
 Theorem (key ``adaptive-choice``; Zhu, Dong and Wang 2022, Optimal Accounting of Differential
 Privacy via Characteristic Function).  If a release is dominated by one of several pairs, and which
 one may depend on earlier outputs, then its composition with other releases is dominated by the
 product with the envelope; composing each choice apart and taking the largest is not enough.
-Proof.
-The largest of convex, falling functions is convex and falling, so it is the profile of some pair.
-That pair dominates the release whatever the choice, so ``dominating-pair`` applies.
+Proof.  The largest of convex, falling functions is convex and falling, so it is the profile of some
+pair.  That pair dominates the release whatever the choice, so ``dominating-pair`` applies.
 
 For finite pairs the envelope is exact.  A finite profile h(a) = sum of (p - a q)+ is linear between
 the ratios p/q; so is the largest of several, between their ratios and the points where two cross.
 Atoms come back from it as changes of slope: q = change at a, p = a q.
-
-Otherwise the envelope is a curved pair.  Its moments: with f(r) = r**(t+1), E_Q[f(R)] is 1 plus the
-integral of f''(a) (h(a) - (1 - a)+), so that the excess over 1 of the envelope's moment is at most
-the sum of the excesses of the others.
-
-Two steps of a chain: nodes of upper polygons, matched, and the shape of both together.
+Otherwise the envelope is a curved pair.  With f(r) = r**(t+1), E_Q[f(R)] is 1 plus the integral of
+f''(a) (h(a) - (1 - a)+), so the excess over 1 of its moment is at most the sum of the others'.
 
 Definition.  The outline of a pair is its upper polygon at all ratios.  A cell between two nodes
 belongs to one test, which is passed with probability ``first`` under the first distribution and
 ``second`` under the second: the polygon has height h, slope -second and intercept first on it.
 Bounds that add up profiles of several pairs, each at a ratio of its own, are least where the tests
-behind the ratios agree.  ``matched_nodes`` walks along all outlines, from the surest test to the
-rarest; which nodes are matched affects how tight a bound is, never whether it holds.
+behind the ratios agree; which nodes are matched affects how tight a bound is, never whether it
+holds.
 
-Theorem (key ``group-profile``; Dong, Roth and Su 2022).  From (P, R) and (R, Q):
-h_PQ(ab) <= h_PR(a) + a h_RQ(b), for all a, b > 0.
+Theorem (key ``group-profile``; Dong, Roth and Su 2022, theorem 2.14).  From (P, R) and (R, Q):
+h_PQ(ab) <= h_PR(a) + a h_RQ(b), for all a, b > 0.  With ratios whose tests have one probability
+under R, this is the power curve of (P, R) applied to that of (R, Q).
 Proof.  P(S) - ab Q(S) = P(S) - a R(S) + a (R(S) - b Q(S)).
-
-The bound is least where both terms have one test, so ratios are chosen to have tests of one
-probability under R; then it is the power curve of (P, R) applied to that of (R, Q). Moments: with
-1/p + 1/q = 1 Hölder's inequality gives, for the moments K of the steps, K(t) <= K_PR(p (t + 1) - 1)
-/ p + K_RQ(q t) / q.
+Moments: with 1/p + 1/q = 1 Hölder's inequality gives, for the moments K of the steps,
+K(t) <= K_PR(p (t + 1) - 1) / p + K_RQ(q t) / q.
 """
 
 from __future__ import annotations

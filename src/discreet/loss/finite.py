@@ -6,23 +6,15 @@ Theorem (key ``few-losses``; condition on the first loss).  Let a product have t
 parts, the first with finite losses x_i of masses p_i.  Its finite profile is
 sum_i p_i D(eps - x_i), where D is the finite profile of the second, at real arguments.
 
-Losses add up and masses multiply.  Masses are positive, so an entry that is a sum of n products
-errs by n + 1 units relatively, in whatever order they are added; losses that agree up to rounding
-are merged, and how far they lay apart is added to the drift.  Masses below ``_FLOOR`` are taken off
-the list and counted as missing (docs/proofs/accounting.md, section 14).
+Losses add up and masses multiply.  An entry that is a sum of n products errs by n + 1 units
+relatively; losses that agree up to rounding are merged, and how far they lay apart is added to the
+drift.  Masses below ``_FLOOR`` count as missing (docs/proofs/accounting.md, section 14).
 
 Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; its loss is
 ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
-
 Definition.  The power curve of a pair is g(a), the largest P(S) over tests S with Q(S) <= a.  For
 finite distributions it is concave and linear between corners, with one segment of slope p/q for
-each ratio.
-Theorem (key ``group-profile``; Dong, Roth and Su 2022, theorem 2.14).  If each of k
-steps from one table to another is dominated by the pair, every test has P(S) <= g(g(... g(Q(S)))),
-k times, and the pair whose power curve is that composition dominates the group.
-Proof.  A step
-raises the probability of any S from b to at most g(b), and g does not fall.  A concave rising
-function of a concave rising function is concave, so it is the power curve of some pair.
+each ratio.  The power curve of k steps is the k-th iterate (key ``group-profile``).
 """
 
 from __future__ import annotations

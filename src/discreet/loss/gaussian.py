@@ -1,33 +1,25 @@
-"""Profiles in closed form: one Gaussian, one Laplace, repeated randomized response.
+"""The pairs of continuous and of discrete Gaussian noise, and of the smoothed discrete one.
 
 Trust: kernel.
 
-Each function returns a bracket whose ends include a proved bound on rounding
-(docs/proofs/accounting.md, section 3), given the model of ``rounding``, which
-covers the special functions of SciPy.  SciPy takes long to load, so the first call loads it.
-
-The pairs of continuous and of discrete Gaussian noise.
+Brackets include a proved bound on rounding (docs/proofs/accounting.md, section 3), given the model
+of ``rounding``, which covers the special functions of SciPy.  SciPy takes long to load, so the
+first call loads it.
 
 Definition. The Gaussian mechanism has the pair N(mu, 1) against N(0, 1): L is normal with mean
-mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.
-
-Theorem (key ``gaussian-profile``).  delta(eps) = Phi(mu/2 - eps/mu) - e**eps Phi(-mu/2 -
-eps/mu) (Balle and Wang 2018, theorem 8).  Products of Gaussian pairs are the Gaussian pair whose
-mu**2 is the sum (Dong, Roth and Su 2022, corollary 2).
+mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.  Its profile is that of key
+``gaussian-profile``.  Products of Gaussian pairs are the Gaussian pair whose mu**2 is the sum
+(Dong, Roth and Su 2022, corollary 2).
 
 Definition.  Discrete Gaussian noise at an integer distance: with P[Z = j] proportional to e**(-j**2
 / (2v)) and distance d, the loss of j is d (2j + d) / (2v), where j is drawn from the same
 distribution.
+Theorem (key ``discrete-gaussian-renyi``; Canonne, Kamath and Steinke 2020, proposition 5).
+ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian noise has the Rényi curve of continuous noise
+of the same variance parameter, at integer distances.
 
-Theorem (key ``discrete-gaussian-renyi``).  ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian
-noise has the Rényi curve of continuous noise of the same variance parameter, at integer distances
-(Canonne, Kamath and Steinke 2020, proposition 5).
-
-Discrete Gaussian noise, in any number of coordinates, below one continuous Gaussian.
-
-Definition.  With probability ``leak`` the loss is infinite; otherwise it is that of N(mu, 1)
-against N(0, 1).  The releases also satisfy rho-zCDP.
-
+Definition.  The smoothed pair: with probability ``leak`` the loss is infinite; otherwise it is that
+of N(mu, 1) against N(0, 1).  The releases also satisfy rho-zCDP.
 Theorem (key ``gaussian-smoothing``; Poisson summation, as for smoothing in Micciancio and Regev
 2007).  Let noise on the integers have the parameter v = s + t in each coordinate, and let x and x'
 be integer vectors that differ in at most n places, by at most d in L2.  Then x + Z against x' + Z

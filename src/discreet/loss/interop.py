@@ -18,11 +18,9 @@ from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i
     h((k - g) s) = h(k s) + (1 - e**-(g s)) w      where no mass lies between,
 so that only numbers above zero are added and every step rounds by a few units.
 
-What is written connects the dots (key ``connect-the-dots``).
-
-An event of dp_accounting (0.6) says which mechanism ran.  It becomes the loss of that mechanism
-where one record is added or removed.  A float stands for its decimal text.  Events are known by the
-names of their classes, so that nothing has to be imported for them.
+What is written connects the dots (key ``connect-the-dots``).  An event of dp_accounting (0.6)
+becomes the loss of that mechanism where one record is added or removed; a float stands for its
+decimal text, and events are known by the names of their classes.
 """
 
 from __future__ import annotations

@@ -2,12 +2,6 @@
 
 Trust: kernel.
 
-Definition.  decayed(r, rate)_k is the sum over j >= k of r_j e**(-rate (j - k)).
-Entries are cut into blocks of about as many entries as there are blocks; each block is summed from
-its own end, all of them at once, and then gets what the blocks after it hand over.  A term that
-comes from n steps away passes at most n factors, each for one step or more, so the bound of
-docs/proofs/accounting.md, section 6, on the error of n single steps holds.
-
 Theorem (key ``tilted-lattice``).  Let each loss have a distribution on the lattice h Z that bounds
 its profile (see ``PrivacyLossDistribution``).  With K = sum of n_i ln M_i(c) and r the convolution
 of the distributions tilted by e**(cx) and divided by M_i(c), the product's finite profile is e**K
@@ -16,15 +10,11 @@ Gaussian, or nothing).  A cyclic convolution of length N puts the tilted mass ou
 wrong places: that mass is at most tau (Chernoff), and changes the sum by at most e**(K + K_g - c
 eps) tau.
 
-The rounding of transforms (key ``transform-error``) enters as a bound eta on each entry
-(docs/proofs/accounting.md, section 6); every term is relative to e**(K - c eps), so small profiles
-are as accurate as large.
-
 Theorem (key ``transform-error``; Higham 2002, Accuracy and Stability of Numerical Algorithms,
 chapter 24; proof in docs/proofs/accounting.md).  A fast Fourier transform of length N errs in each
-output by at most 16 u log2(N) times the sum of the inputs' moduli.
-
-Choose a lattice and a tilt, and answer from both sides.
+output by at most 16 u log2(N) times the sum of the inputs' moduli.  The rounding enters as a bound
+on each entry (section 6); every term is relative to e**(K - c eps), so small profiles are as
+accurate as large.
 """
 
 from __future__ import annotations

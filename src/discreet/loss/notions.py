@@ -1,13 +1,14 @@
-"""Pure and approximate differential privacy, and the optimal composition of such promises.
+"""What papers promise: pure, approximate, Gaussian, concentrated and Rényi differential privacy.
 
 Trust: kernel.
 
-Definition.  M is eps-DP when P[M(D) in S] <= e**eps P[M(D') in S] for all neighbors and all S: the
-privacy loss log P(y)/Q(y) never exceeds eps.
-Theorem (key ``randomized-response``; Kairouz, Oh and
-Viswanath 2015).  Randomized response loses most of all eps-DP mechanisms, so delta(t) = (e**eps -
-e**t)_+ / (1 + e**eps). The best test of it (key ``tradeoff-duality``) that has a false positive
-with probability a misses with the larger of the probabilities 1 - e**eps a and e**-eps (1 - a).
+Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
+ordered neighbors and all S; eps-DP, or pure, with delta = 0: log P(y)/Q(y) never exceeds eps.
+Theorem (key ``randomized-response``; Kairouz, Oh and Viswanath 2015).  Randomized response, which
+reveals everything with probability delta, loses most of all (eps, delta)-DP mechanisms, so a pure
+one has delta(t) = (e**eps - e**t)_+ / (1 + e**eps).  The best test of that (key
+``tradeoff-duality``) that has a false positive with probability a misses with the larger of the
+probabilities 1 - e**eps a and e**-eps (1 - a).
 Theorem (key ``group-pure``; Dwork, McSherry, Nissim and Smith 2006).  A group of k units loses at
 most k eps.
 Theorem (key ``group-pure-chain``).  Whatever k + 1 distributions are, of which each is
@@ -15,11 +16,6 @@ eps-DP with the next: the first and the last are dominated by two-sided geometri
 eps around 0 and k, and some are as far apart as that.  So a group of k units has a smaller delta at
 every epsilon between 0 and k eps than randomized response with k eps has. Proof:
 docs/proofs/accounting.md, section 15.
-
-Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
-ordered neighbors and all S.
-Theorem (key ``randomized-response``).  The (eps, delta) randomized response, which reveals
-everything with probability delta, loses most of all such mechanisms.
 Theorem (key ``group-approximate``).  A group of k units is protected at
 (k eps, delta (e**(k eps) - 1) / (e**eps - 1)), and no smaller delta is true in general:
 p_0 = 0, p_{j+1} = e**eps p_j + delta attains it.
@@ -31,48 +27,32 @@ the sum of signs S_i eps_i, where S_i = +1 with probability e**eps_i / (1 + e**e
 and no smaller delta is true of every composition.  That is the profile of a composition of
 these losses; with many different ones the exact problem is #P-hard, and engines enclose it.
 
-Gaussian differential privacy.
-
 Definition (Dong, Roth and Su 2022).  M is mu-GDP when telling D from D' is at least as hard as
 telling N(mu, 1) from N(0, 1), for all ordered neighbors.
 The profile has a closed form (key ``gaussian-profile``), and the trade-off is
 Phi(Phi^-1(1 - alpha) - mu).
-
 Theorem (key ``group-gaussian``; Dong, Roth and Su 2022, Gaussian Differential Privacy).  A group
 of k units of a mu-Gaussian loss has k mu.
-
 Theorem (key ``gaussian-composition``; Dong, Roth and Su 2022, Gaussian Differential Privacy).
 Adaptive compositions of mu_i-Gaussian losses are sqrt(sum mu_i^2)-Gaussian.
-
 Theorem (key ``gaussian-to-concentrated``; data processing inequality; Bun and Steinke 2016).
 mu-Gaussian DP implies (mu^2/2)-zCDP.
 
-The loss of continuous Laplace noise.
-
-Definition.  Release x + Z, where Z has the density e**(-|z| / scale) / (2 scale) on the reals, and
-one unit moves x by at most 1.
+Definition.  Continuous Laplace noise: release x + Z, where Z has the density e**(-|z| / scale) / (2
+scale) on the reals, and one unit moves x by at most 1.
 Theorem (key ``laplace-profile``; Balle, Barthe and Gaboardi 2018).  With e = 1 / scale, delta(eps)
 is (1 - e**((eps - e)/2))+, both ways.  A unit that moves x by less loses less, and a group of k
 units loses what noise of scale / k loses, which is the pair at distance k e.
-It is what papers call the Laplace mechanism.  ``mechanisms.Laplace``, which runs, draws integers:
-at distance 1 its loss is that of randomized response with the same epsilon, whose delta is larger
-at every smaller epsilon (key ``discrete-laplace-loss``).
-
-Zero-concentrated (zCDP) and Rényi differential privacy (RDP).
+``mechanisms.Laplace``, which runs, draws integers: at distance 1 its loss is that of randomized
+response, whose delta is larger at every smaller epsilon (key ``discrete-laplace-loss``).
 
 Definition (Bun and Steinke 2016).  M is rho-zCDP when D_a(M(D) || M(D')) <= rho a for every order
-a > 1 and all ordered neighbors.
-Theorems.  Composition adds rho, adaptively (key ``concentrated-composition``).  A group of k units
-has k**2 rho (key ``group-concentrated``).  Through single orders it implies (eps, delta) with
-delta(eps) = inf over a of the bound of key ``renyi-to-approximate``.
-
+a > 1 and all ordered neighbors.  Rhos add up (key ``concentrated-composition``).
 Definition (Mironov 2017).  M is (a, r)-RDP when D_a(M(D) || M(D')) <= r for all ordered neighbors.
 Each order proves an (eps, delta) (key ``renyi-to-approximate``); the best one is taken.  Choosing
 the best order after the fact is sound for one finished composition, not for a running budget.
-
 Theorem (key ``renyi-composition``; Mironov 2017, Rényi Differential Privacy).  Rényi divergences
 of adaptive compositions add, order by order.
-
 Theorem (key ``pure-to-concentrated``; differentialprivacy.org, 27 May 2024; randomized response
 attains it as the order tends to 1).  epsilon-DP implies (epsilon tanh(epsilon/2))-zCDP, and no
 smaller rho.

@@ -15,12 +15,6 @@ in docs/proofs/accounting.md, section 10).  Let each step of an adaptive composi
 seen before, be dominated by its pair and, both ways, have Rényi divergences below its curve.  Then
 for every choice of steps the profile of the whole is at most what the curves of those steps and the
 pairs of the others allow together.  So the least of these bounds holds, at each epsilon and delta.
-
-A pair and a curve together say more about one release than either alone, and no single pair says
-the same.  From below only a pair that satisfies both bounds can serve.
-
-``PrivacyLossDistribution`` bounds a profile from above or from below by masses on a lattice;
-``Transform`` gives ln E[e**(zL); L < inf] on a vertical line of complex orders, with error bounds.
 """
 
 from __future__ import annotations

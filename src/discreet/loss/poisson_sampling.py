@@ -1,47 +1,32 @@
-"""Moments near one.
+"""The pair of a composition that runs on a Poisson sample, and the sampled Gaussian.
 
 Trust: kernel.
 
-Cumulants of the sampled Gaussian pair, by a trapezoidal rule with a proved error.
-
-Definition.  With x = mu y - mu**2/2 and l(y) = ln(1 - q + q e**x), y standard normal:
-E e**(zL) = E e**(w l(y)) with w = 1 + z for REMOVE and w = -z for ADD.
-
-Theorem (key ``sampled-gaussian-quadrature``).  On the line Im y = b with mu |b| < pi,
-|1 - q + q e**x| lies between cos(mu b/2) times and once its value at Re y, and its argument is at
-most mu |b|.  So the trapezoidal rule of step d on the whole line errs, relative to E e**(wl) at the
-real order, by at most 2 e**(b**2/2 + |t| mu b - c ln cos(mu b/2)) / (e**(2 pi b/d) - 1), with the
-cosine for ADD only (Trefethen and Weideman 2014, theorem 5.1).  The logarithm of the integrand
-falls at least linearly beyond the last nodes, which bounds what is cut off
-(docs/proofs/accounting.md, section 5).
-
-How fast the characteristic function of a sampled Gaussian's loss decays.
-
-Let phi be the characteristic function of the loss l(y) under the distribution of y with density
-proportional to e**(w l(y) - y**2/2), the tilt of ``sampled_gaussian``.  A contour may end where
-|phi| to the power of the number of runs is negligible, at that height and above.
-
-Theorem (key ``contour-rounding``).  For every place y0,
-|phi(s)| <= P[y < y0] + V / s, where V is the total variation of the density of the loss beyond
-l(y0), including its jump there.  The density has at most two maxima and a minimum between them
-(docs/proofs/accounting.md, section 5); so V is what it varies by between places that are evaluated,
-and what it moves beyond them at three extremes, up and down.
-Proof.  The part below y0 counts with its mass at most; a function of bounded variation V has a
-transform of at most V / s.
-
-At small rates a few rare losses carry all the variance, and the others lie so close together that
-the transform of the whole decays only at heights like 1/q.  The rare ones alone decay much earlier,
-and what is left is the probability of none.
-
-The pair of a composition that runs on a Poisson sample.
-
 Definition.  Each person enters the sample with probability q, independently.  If (P, Q) dominates
 the inner composition when a person is removed, the outer pair is ((1-q)Q + qP, Q) for REMOVE and
-(Q, (1-q)Q + qP) for ADD.
+(Q, (1-q)Q + qP) for ADD.  A sample that is used twice is one sample: the composition is sampled.
 
-Theorem (key ``poisson-sampling``).  h_REMOVE(a) = q h(1 + (a-1)/q) for a > 1-q, else 1-a, and
-h_ADD(a) = 1 - a + a h_REMOVE(1/a) (Li, Qardaji and Su 2012; Balle, Barthe and Gaboardi 2018,
-theorem 8; Zhu, Dong and Wang 2022, proposition 30 for dominating pairs at every a > 0).
+Theorem (key ``poisson-sampling``; Li, Qardaji and Su 2012; Balle, Barthe and Gaboardi 2018, theorem
+8; Zhu, Dong and Wang 2022, proposition 30 for dominating pairs at every a > 0).
+h_REMOVE(a) = q h(1 + (a-1)/q) for a > 1-q, else 1-a, and h_ADD(a) = 1 - a + a h_REMOVE(1/a).
+
+For one Gaussian, with x = mu y - mu**2/2 and l(y) = ln(1 - q + q e**x), y standard normal:
+E e**(zL) = E e**(w l(y)) with w = 1 + z for REMOVE and w = -z for ADD.
+
+Theorem (key ``sampled-gaussian-quadrature``; Trefethen and Weideman 2014, theorem 5.1).  On the
+line Im y = b with mu |b| < pi, |1 - q + q e**x| lies between cos(mu b/2) times and once its value
+at Re y, and its argument is at most mu |b|.  So the trapezoidal rule of step d on the whole line
+errs, relative to E e**(wl) at the real order, by at most
+2 e**(b**2/2 + |t| mu b - c ln cos(mu b/2)) / (e**(2 pi b/d) - 1), with the cosine for ADD only.
+Beyond the last nodes the integrand falls geometrically (docs/proofs/accounting.md, section 5).
+
+Let phi be the characteristic function of l(y) under the density proportional to
+e**(w l(y) - y**2/2).  A contour may end where |phi| to the power of the number of runs is
+negligible, at that height and above.
+Theorem (key ``contour-rounding``).  For every place y0, |phi(s)| <= P[y < y0] + V / s, where V is
+the total variation of the density of the loss beyond l(y0), including its jump there.  The density
+has at most two maxima and a minimum between them (docs/proofs/accounting.md, section 5).
+At small rates a few rare losses carry all the variance, and decay much earlier than the others.
 """
 
 from __future__ import annotations

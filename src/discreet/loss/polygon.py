@@ -9,17 +9,16 @@ Theorem (key ``dots``; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).  A
 in a, so between two points it lies below the chord, and outside a cell above the chord of the cell.
 Hence leaving out a node keeps an upper polygon above h; and in each cell h lies above the chords
 of both neighboring cells, drawn on until they meet.  The convex hull of those meeting points and
-of lower bounds at the nodes lies below h.
+of lower bounds at the nodes lies below h.  Every function that is convex, falls from 1 at 0 and is
+nowhere below (1 - a)+ is the profile of a pair.
 
-One side of a profile, the ratios from 1 on, lies between the chords through upper bounds and the
-polygon of ``floor_under``, wherever knots are placed. Knots are added where the two are far apart,
-measured in epsilon: a gap g at height v moves an answer by about g / (v s), where s is how fast ln
-v falls.
+Knots are added where the upper and the lower polygon are far apart, measured in epsilon: a gap g at
+height v moves an answer by about g / (v s), where s is how fast ln v falls.
 
-Theorem (key ``renyi-to-approximate``).  A curve bounds the profile by h(a) = min over orders of
-C(t) e**(K(t)) a**-t for a >= 1, and by 1 - a + a h(1/a) for a < 1, in both directions.  Composing
-the largest profile that a curve allows with a product of pairs bounds the whole, however the parts
-are interleaved (Vadhan and Zhang 2023; the pairs' answers can be drawn up front).
+A curve bounds the profile by h(a) = min over orders of C(t) e**(K(t)) a**-t for a >= 1 (key
+``renyi-to-approximate``), and by 1 - a + a h(1/a) for a < 1.  Composing the largest profile that it
+allows with a product of pairs bounds the whole, however the parts are interleaved (Vadhan and Zhang
+2023; the pairs' answers can be drawn up front).
 """
 
 from __future__ import annotations

@@ -17,12 +17,6 @@ where h is the profile of one direction and r that of the other; the best of the
 trade-off.  Every a is sound, so a is searched for in floats and the bound evaluated exactly.
 Theorem (key ``post-processing``; Dwork, McSherry, Nissim and Smith 2006).  A map of the output that
 does not look at the data again leaves every one of these bounds true, so there is no method for it.
-
-What has a curve: many points of delta(epsilon) at once, and pictures.
-
-Every point is asked for, and rounded, by itself.
-
-``loss.plots`` is loaded when first used, because most programs draw nothing.
 """
 
 from __future__ import annotations

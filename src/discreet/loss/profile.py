@@ -4,11 +4,9 @@ Trust: kernel.
 
 Definition.  A profile holds, for a unit that is removed and for one that is added, alternatives:
 one of them dominates the release.  delta(eps) is the largest over alternatives and directions.
-Theorem (key ``dominating-pair``; Zhu, Dong and Wang 2022, theorem 10).  If each of two releases is
-dominated by a pair, their adaptive composition is dominated by the product of the pairs; directions
-are composed apart, because one unit is either removed from both or added to both.
-Which alternative dominates may depend on earlier outputs, so several are replaced by one pair above
-them all before they are composed (key ``adaptive-choice``).
+Directions are composed apart (key ``dominating-pair``), because one unit is either removed from all
+releases or added to all.  Which alternative dominates may depend on earlier outputs, so several are
+replaced by one pair above them all before they are composed (key ``adaptive-choice``).
 
 A group moves every pair by itself, since each stands for a release of its own.  The factors of an
 *indivisible* profile do not: together they bound one release at one step, and what each would be at

@@ -5,42 +5,35 @@ Trust: kernel.
 Definition (randomized response).  With probability delta the loss is infinite; otherwise it is
 epsilon with probability e**epsilon / (1 + e**epsilon), and -epsilon.  It is the worst of all
 (epsilon, delta) mechanisms (key ``randomized-response``).
-
 Theorem (key ``response-binomial``; Kairouz, Oh and Viswanath 2015, theorem 3.3).  n-fold
 randomized response has a binomial privacy loss, whose profile is a finite sum.
 
 Definition (continuous Laplace noise).  With e = distance / scale, L has an atom of mass 1/2 at e,
-one of mass e**-e / 2 at -e, and density e**((l - e)/2) / 4 in between.
-Its profile is (1 - e**((eps - e)/2))+ for eps >= -e, and 1 - e**eps below (key
-``laplace-profile``).  For z with Re z > 0, E e**(zL) = e**(ze) (1 + h (e**(-w) - 1)), with
-h = z/(2z + 1) and w = (2z + 1)e.
-
-Both cumulants are z e + ln(1 + h(z) (e**(-w(z)) - 1)); randomized response has h = 1/(1 + e**e) and
-w = 2ze.  In both |h| < 1 and Re w >= 0 on Re z > 0.  docs/proofs/accounting.md bounds the rounding
-errors that are returned here.
+one of mass e**-e / 2 at -e, and density e**((l - e)/2) / 4 in between; its profile is that of key
+``laplace-profile`` for eps >= -e, and 1 - e**eps below.
+Both cumulants are z e + ln(1 + h(z) (e**(-w(z)) - 1)) for Re z > 0: randomized response has h =
+1/(1 + e**e) and w = 2ze, Laplace noise h = z/(2z + 1) and w = (2z + 1)e.  In both |h| < 1 and
+Re w >= 0 (rounding: docs/proofs/accounting.md, section 4).
 
 Definition (two-sided geometric noise at an integer distance).  With a = e**(-1/scale) and distance
 d, the loss is (d - 2j)/scale for j = 0..d: with mass 1/(1+a) at j = 0, (1-a) a**j / (1+a) in
 between, and a**d / (1+a) at j = d.
 Theorem (key ``discrete-laplace-loss``).  This is the loss of integer x + Z against x + d + Z when
 P[Z = k] is proportional to e**(-|k|/scale); at distance 1 it is randomized response with
-epsilon = 1/scale.
-Consequence.  Let e = d/scale, w = 1/scale and r = e**(-(2t+1) w).  Then
-ln E e**(tL) = t e + ln(1 + y) with y = -(1 - e**(-2tw)) a/(1 + a) (1 - r**d)/(1 - r) > -1/2.
-Proof.  The loss is (d - 2J)/scale with P[J > j] = a**(j+1)/(1+a) for j < d, and
-E[q**J] = 1 - (1 - q) sum of P[J > j] q**j, where q = e**(-2tw), so that a q = r.
+epsilon = 1/scale.  With e = d/scale, w = 1/scale and r = e**(-(2t+1) w), ln E e**(tL) = t e +
+ln(1 + y) with y = -(1 - e**(-2tw)) a/(1 + a) (1 - r**d)/(1 - r) > -1/2.
+Proof: docs/proofs/accounting.md, section 15.
 
 Definition (bounded range).  A mechanism has range e if its loss between any two neighbors stays
 within an interval of length e, as that of the exponential mechanism does.  The pair: L has density
-e**((l - e)/2) / (2 (1 - e**-e)) on [-e, e], and no atoms.
-Theorem (key ``bounded-range-pair``).  Over all mechanisms of range e, the largest delta(eps) is
+e**((l - e)/2) / (2 (1 - e**-e)) on [-e, e], and no atoms; with w = (2z + 1)e, E e**(zL) =
+e**(ze) (1 - e**-w) / ((2z + 1)(1 - e**-e)).
+Theorem (key ``bounded-range-pair``; Dong, Durfee and Rogers 2020 for one choice; proof in
+docs/proofs/accounting.md, section 9).  Over all mechanisms of range e, the largest delta(eps) is
 (1 - e**((eps - e)/2))**2 / (1 - e**-e) on [-e, e], 0 above and 1 - e**eps below.  That is the
 profile of this pair, which therefore dominates them all, in adaptive compositions as well.
-docs/proofs/accounting.md, section 9 has the proof; one choice is Dong, Durfee and Rogers 2020,
-products are Zhu, Dong and Wang 2022.
 Theorem (key ``bounded-range``).  They also satisfy (e**2 / 8)-zCDP, which is the smaller bound in
 long compositions (key ``two-bounds``).
-With w = (2z + 1)e, E e**(zL) = e**(ze) (1 - e**-w) / ((2z + 1)(1 - e**-e)).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""How fast the moments of a loss grow with the order, and the rho that pairs are known to have.
+"""How fast the moments of a loss grow with the order, and the least rho that is proved of it.
 
 Trust: kernel.
 
+Definition.  With K(t) = ln E_P[e**(tL)], rho-zCDP says K(t) <= rho t (t + 1) for every t > 0.
 Theorem (key ``concentrated-composition``; Bun and Steinke 2016, Concentrated Differential
 Privacy).  Rho adds up over a composition.  Each pair contributes what is known of it: a Gaussian
 half the square of mu, discrete Gaussian noise the same at integer distances (key
@@ -10,7 +11,6 @@ stay between -e and e contribute e tanh(e/2) (key ``pure-to-concentrated``).
 
 Definition.  (rho, linear, constant) bounds the growth of a pair if
 K(t) = ln E_P[e**(tL); L < inf] <= rho t (t + 1) + linear t + constant  for every t > 0.
-
 Theorem (key ``moment-growth``).  Growths add up in products.  A loss of at most e has (0, e, 0),
 and rho-zCDP is (rho, 0, 0).  A mixture with the second distribution loses no more than the pair
 itself (the moments are convex in both distributions).  If the excess of a moment over 1 is at most
@@ -18,11 +18,6 @@ the sum of n others', K is at most ln n above the largest.  Along two steps, wit
 key ``group-renyi`` chosen for the rhos, K(t) <= (r**0.5 + s**0.5)**2 t (t+1) + (linear + linear') t
 + linear + constant + constant', primes for the second step.
 
-Moments of compositions.
-
-The least rho that is proved of a loss, perhaps up to a small probability.
-
-Definition.  With K(t) = ln E_P[e**(tL)], rho-zCDP says K(t) <= rho t (t + 1) for every t > 0.
 Theorem (key ``concentrated-orders``).  K is convex and K(0) = 0, so K(t)/t does not fall, and K
 lies below its chords.  Hence sup K(t) / (t (t + 1)) is at most the largest of: K(s)/s for the least
 order s that is looked at; for neighboring orders, the largest value on their chord; and from the
@@ -31,11 +26,10 @@ r t (t + 1) adds r to the supremum, and needs no search.
 
 Theorem (key ``approximately-concentrated``; Bun and Steinke 2016, definition 8.1).  Let P show what
 Q never does with probability d, and Q what P never does with probability e; let P' and Q' be P and
-Q given that this does not happen.  Then P >= (1 - d)P' and Q >= (1 - e)Q' as measures, and the
-cumulants of (P', Q') are K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of
-(P, Q).  So h <= h' + max(d, e), and what (P, Q) dominates is concentrated with the rho of (P', Q')
-but for a probability of max(d, e), in this direction; in compositions, adaptive too, rhos and
-probabilities add up.
+Q given that this does not happen.  Then the cumulants of (P', Q') are
+K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of (P, Q), and h <= h' +
+max(d, e).  So what (P, Q) dominates is concentrated with the rho of (P', Q') but for a probability
+of max(d, e); in compositions, adaptive too, rhos and probabilities add up.
 
 Theorem (key ``truncated-concentration``).  Let s >= 0 and P[L > s] <= d < 1, and let P' and Q' be P
 and Q given that L <= s.  Their cumulants K' obey K'(t) <= t (s + c) with c = -ln(1 - d), and K'(t)

@@ -1,11 +1,9 @@
-"""A real number between two floats.
+"""A real number between two floats, and the margins that cover rounding.
 
 Trust: kernel.
 
 Definition.  ``Bracket(low, high)`` states that the true value v satisfies ``low <= v <= high``.
 The accountant's answers are brackets; a privacy claim quotes ``high``.
-
-The model of floating point on which the error bounds rest, and the margins that cover rounding.
 
 Assumption (key ``floating-model``, checked against interval arithmetic by the tests).  Sums,
 products, quotients and roots are rounded to nearest.  ``exp expm1 log log1p cos sin atan2 hypot``
