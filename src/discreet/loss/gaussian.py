@@ -260,7 +260,7 @@ class DiscreteGaussianPair(Pair):
 
     @property
     def is_enumerable(self) -> bool:
-        """Whether there are few enough losses to list; wider noise is for ``SmoothedGaussianPair``."""
+        """Whether there are few enough losses to list: else use ``SmoothedGaussianPair``."""
         return 2 * self._reach() + 1 <= _MOST_LOSSES
 
     def atoms(self) -> Atoms | None:
@@ -317,7 +317,7 @@ class SmoothedGaussianPair(Pair):
 
     @classmethod
     def product(cls, pairs: Sequence[tuple[Self, int]]) -> Self:
-        """Run all, each so many times: squares, rho and leaks add up, the last to no more than 1."""
+        """Run all, each so many times: squares, rho and leaks add up, leaks to no more than 1."""
         if len(pairs) == 1 and pairs[0][1] == 1:
             return pairs[0][0]
         squares, leaks, rhos = (
