@@ -38,14 +38,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="noise on integers counts as continuous noise of the same variance",
-        file="discreet/loss/gaussian.py",
-        old="        return self.distance**2 / (self.variance - t), Fraction(1, 1 << bits)",
-        new="        return self.distance**2 / self.variance, Fraction(0)",
-        why="The curve of discrete noise is above that of continuous noise in places.",
-        caught_by=("tests/loss/test_keeps.py::test_the_rough_bound_is_above_the_profile",),
-    ),
-    Mutant(
         name="Laplace noise calibrated for one answer of several",
         file="discreet/loss/calibration.py",
         old='        return times * far / positive(target, name="epsilon")',

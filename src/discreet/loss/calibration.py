@@ -215,23 +215,3 @@ def most_repeats(loss: PrivacyLoss, *, epsilon: object, delta: object = 0) -> in
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
-
-
-def most_queries(*, error: object, epsilon: object, delta: object = 0) -> int:
-    """Return how many counting queries may be answered with noise of this standard size.
-
-    The error is the scale of Laplace noise (its mean absolute value) at delta 0, and the standard
-    deviation of Gaussian noise otherwise, whichever kind allows more.  Pure privacy allows about
-    epsilon * error queries, approximate privacy about its square: with error sqrt(n), sqrt(n)
-    against n.
-
-    >>> most_queries(error=100, epsilon=1), most_queries(error=100, epsilon=1, delta=1e-6)
-    (100, 560)
-    """
-    size = positive(error, name="error")
-    laplace = Profile.of(LaplacePair(1 / size))
-    pure = most_repeats(laplace, epsilon=epsilon, delta=0)
-    if checked_delta(delta) == 0:
-        return pure
-    gaussian = GaussianDP(mu_squared=1 / size**2)
-    return max(pure, most_repeats(gaussian, epsilon=epsilon, delta=delta))

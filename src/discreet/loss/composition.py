@@ -37,7 +37,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up
 from discreet.loss.dots import Floats
 from discreet.loss.finite import Enumeration, beside_curve, enumeration
-from discreet.loss.gaussian import GaussianPair, SmoothedGaussianPair, gaussian_delta
+from discreet.loss.gaussian import GaussianPair, SmoothedGaussianPair
 from discreet.loss.moments import MomentBound, RenyiCurve, largest_epsilon_above, smallest_epsilon
 from discreet.loss.pair import Counted, Pair, transforms
 from discreet.loss.pure_pairs import ResponsePair
@@ -105,11 +105,11 @@ class Product:
         """Return the order whose moment tells most about the epsilon at delta > 0."""
         return (self._line or self._moments()).order_for(delta)
 
-    def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
-        """Enclose the profile at eps >= 0; without ``low``, from above."""
+    def delta(self, eps: float, *, lattice: bool = True) -> Bracket:
+        """Enclose the profile at eps >= 0; without ``lattice``, from moments beside a curve."""
         if self._lost == 1:
             return Bracket(1.0, 1.0)
-        return self._with_infinite(self._finite_delta(eps, low=low, lattice=lattice))
+        return self._with_infinite(self._finite_delta(eps, lattice=lattice))
 
     def deltas(self, eps: Floats, scale: float) -> Iterator[Bracket]:
         """Enclose the profile at many points, by few sums and lattices of one scale."""
@@ -128,10 +128,10 @@ class Product:
         most = self.infinite.high + finite.high * self._kept.high * (1 + 2 * PRODUCT_MARGIN)
         return Bracket.within(least * (1 - PRODUCT_MARGIN), most * (1 + PRODUCT_MARGIN), ceil=1.0)
 
-    def epsilon(self, delta: Fraction, *, low: bool = True, lattice: bool = True) -> Bracket:
+    def epsilon(self, delta: Fraction, *, lattice: bool = True) -> Bracket:
         """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1.
 
-        Without ``low``, from above; without ``lattice``, on none (beside a curve it takes long).
+        Without ``lattice``, on none: beside a curve it takes long.
         """
         ends = Fraction(self.infinite.high), Fraction(self.infinite.low)
         most_lost, least_lost = ends if self._lost is None else (self._lost, self._lost)
@@ -139,13 +139,13 @@ class Product:
         if most < 0:
             return Bracket(math.inf, math.inf)
         if 0 < least == most and self._kept.low == 1.0:
-            return self._finite_epsilon(least, low=low, lattice=lattice)
-        bottom = self._least_epsilon(most) if low else 0.0
+            return self._finite_epsilon(least, lattice=lattice)
+        bottom = self._least_epsilon(most)
         if least <= 0:
             known = least == 0 and most_lost == least_lost
             return Bracket(bottom, self.largest if known else math.inf)
         share = least if self._kept.high == 1.0 else least / self._kept.high * (1 - 4 * UNIT)
-        top = self._finite_epsilon(share, low=low, lattice=lattice).high
+        top = self._finite_epsilon(share, lattice=lattice).high
         return Bracket(bottom, max(bottom, top))
 
     def _least_epsilon(self, delta: float) -> float:
@@ -159,36 +159,34 @@ class Product:
         share = delta / self._kept.low * (1 + 4 * UNIT) if self._kept.low else math.inf
         return self._finite_epsilon(share).low
 
-    def _finite_delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
+    def _finite_delta(self, eps: float, *, lattice: bool = True) -> Bracket:
         """Enclose the finite part at eps >= 0."""
         if eps >= self.largest or math.isinf(eps):
             return Bracket(0.0, 0.0)
         if self._closed is not None:
             return self._closed(eps)
         curved = self._renyi is not None
-        low = low and not curved
         if self._few is not None:
-            known = self._few.delta(eps, low=low)
+            known = self._few.delta(eps)
             if curved or self._few.complete(known.high):
                 return known
         line = self._line
         best = Bracket(0.0, self._moments().delta(eps)) if line is None else line.delta(eps)
         if best.width > _CLEAR * best.high and lattice and (self._pairs or not curved):
-            other = self._lattice.delta(eps, 2 * max(eps, 1.0), low=low)
+            other = self._lattice.delta(eps, 2 * max(eps, 1.0))
             best = best if other is None else best.meet(other)
         return Bracket(best.low, max(best.high, TINIEST))  # what underflows is above zero
 
-    def _finite_epsilon(self, delta: float, *, low: bool = True, lattice: bool = True) -> Bracket:
+    def _finite_epsilon(self, delta: float, *, lattice: bool = True) -> Bracket:
         """Enclose the epsilon at which the finite part is delta > 0."""
         curved = self._renyi is not None
-        low = low and not curved
         if delta >= 1.0 or not (curved or (self._pairs and self.largest)):
             return Bracket(0.0, 0.0)
         closed, few, line = self._closed, self._few if self._closed is None else None, None
         if closed is not None:
             return self._invert(lambda eps: closed(eps).high, lambda eps: closed(eps).low, delta)
         if few is not None and few.complete(delta):
-            known = self._invert(few.upper, few.lower if low else None, delta)
+            known = self._invert(few.upper, None if curved else few.lower, delta)
             if math.isfinite(known.high):
                 return known
         line = self._line
@@ -199,7 +197,7 @@ class Product:
         wide = best.width > _GOOD_ENOUGH * best.high
         if wide and lattice and (self._pairs or not curved):
             scale = 2 * (min(best.high, _FAR) if curved else best.high)
-            other = self._lattice.epsilon(delta, best.high, scale, low=low)
+            other = self._lattice.epsilon(delta, best.high, scale)
             best = best if other is None else best.meet(other)
         return best
 
@@ -251,12 +249,12 @@ class Product:
     @cached_property
     def _lattice(self) -> LatticeSearch:
         """The lattice engine, Gaussians beside the lattice."""
-        from discreet.loss.lattice import LatticeSearch, OnLattice
+        from discreet.loss.lattice import LatticeSearch
         from discreet.loss.polygon import RenyiPart
 
         gaussian = [p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)]
         square = sum(gaussian, Fraction(0))
-        rest: list[tuple[OnLattice, int]] = [
+        rest: list[tuple[Pair, int]] = [
             (p, n) for p, n in self._pairs if not isinstance(p, GaussianPair)
         ]
         if self._renyi is not None:
@@ -321,7 +319,6 @@ def _exactly_lost(pairs: Counted) -> Fraction | None:
 
 
 _FAR: Final = 60.0  # the scale of a lattice beside a curve, at most
-_LEAK_SHARE: Final = 14  # bits of a delta: less of it moves delta as little as rounding rho does
 _WORTH: Final = 0.5  # of ln delta: a smaller gain of curves is lost again by converting them
 _MANY: Final = 16  # pairs that take seconds on a lattice
 _MOST_COUNTED: Final = 10**50
@@ -457,22 +454,6 @@ class Composition:
                 total = sum(gains[pair] for pair in chosen)
                 yield self._product(chosen), total > _WORTH and len(self.pairs) <= _MANY
 
-    def _rough(self, eps: float, enough: float) -> float:
-        """Bound the profile by one continuous Gaussian and a leak above all pairs, if there is one.
-
-        Theorem key ``gaussian-smoothing``.  A leak of a small share of ``enough`` takes the least
-        noise away.  This takes a tenth of the time of lists and lattices, and is often enough.
-        """
-        bits, leak, squares = _LEAK_SHARE - math.frexp(enough)[1], Fraction(0), []
-        for pair, count in self.pairs:
-            smooth = pair.smoothed(max(bits, 0)) if self.renyi is None else None
-            if smooth is None:
-                return math.inf
-            squares.append(smooth[0] * count)
-            leak += smooth[1] * count
-        high = gaussian_delta(exact_sum(squares), eps).high + float_up(leak)
-        return min(high * (1 + PRODUCT_MARGIN), 1.0)
-
     def infinity(self) -> Bracket:
         """Enclose the mass of infinite losses."""
         return self._product().infinite
@@ -530,21 +511,15 @@ class Composition:
             low * (1 - 4 * PRODUCT_MARGIN), high * (1 + 4 * PRODUCT_MARGIN), ceil=1.0
         )
 
-    def delta_above(self, epsilon: float, *, enough: float = 0.0) -> float:
-        """Bound the profile at any real epsilon from above, for less work than both ends.
-
-        A bound of at most ``enough`` is not lowered any further.
-        """
+    def delta_above(self, epsilon: float) -> float:
+        """Bound the profile at any real epsilon from above, for less work than both ends."""
         if epsilon < 0:
             return self.delta(epsilon).high
-        known = math.isfinite(epsilon)
-        if enough and known and (rough := self._rough(epsilon, enough)) <= enough:
-            return rough
         whole = self._product()
-        high = whole.delta(epsilon, low=False).high
-        if high > enough and known and (doubled := self._two_bounds()):
+        high = whole.delta(epsilon).high
+        if math.isfinite(epsilon) and (doubled := self._two_bounds()):
             for other, lattice in self._beside(doubled, lambda: whole.order_at(epsilon)):
-                high = min(high, other.delta(epsilon, low=False, lattice=lattice).high)
+                high = min(high, other.delta(epsilon, lattice=lattice).high)
         return high
 
     def epsilon(self, delta: float | Fraction) -> Bracket:
@@ -563,14 +538,14 @@ class Composition:
         chance, whole = _probability(delta), self._product()
         if chance >= 1:
             return 0.0
-        high = whole.epsilon(chance, low=False).high
+        high = whole.epsilon(chance).high
         return self._lowered(chance, high, self._two_bounds()) if chance else high
 
     def _lowered(self, delta: Fraction, high: float, doubled: frozenset[Pair]) -> float:
         """Lower a bound on epsilon to that of products in which curves take the place of pairs."""
         whole, chance = self._product(), max(float(delta), TINIEST)
         for other, lattice in self._beside(doubled, lambda: whole.order_for(chance)):
-            high = min(high, other.epsilon(delta, low=False, lattice=lattice).high)
+            high = min(high, other.epsilon(delta, lattice=lattice).high)
         return high
 
 

@@ -312,10 +312,9 @@ class Enumeration:
         moved = self.atoms._moved(eps)  # noqa: SLF001
         return bound_below(self._total(self.second, eps + moved, above=False))
 
-    def delta(self, eps: float, *, low: bool = True) -> Bracket:
-        """Enclose the finite profile at eps >= 0; without ``low``, from above."""
-        high = min(self.upper(eps), 1.0)
-        return Bracket(min(self.lower(eps), high) if low else 0.0, high)
+    def delta(self, eps: float) -> Bracket:
+        """Enclose the finite profile at eps >= 0."""
+        return Bracket.within(self.lower(eps), self.upper(eps), ceil=1.0)
 
     def _total(self, second: Callable[[Floats], Ends], eps: float, *, above: bool) -> float:
         mass, losses = self.atoms.mass, self.atoms.losses

@@ -24,13 +24,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Literal, Protocol, final
+from typing import Final, Literal, final
 
 import numpy as np
 
 from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.gaussian import FAINTEST, gaussian_deltas
 from discreet.loss.moments import largest_epsilon_above, log_constant, minimizer, smallest_epsilon
+from discreet.loss.pair import Pair
 from discreet.loss.rounding import (
     CUT_MARGIN,
     LOG_MARGIN,
@@ -56,7 +57,11 @@ def suffix_sums(entries: Floats, c: float, h: float) -> tuple[Floats, Floats]:
 
 
 def decayed_sums(entries: Floats, rate: float) -> Floats:
-    """Sum the entries from each on, a factor of e**-rate for every step."""
+    """Sum the entries from each on, a factor of e**-rate for every step.
+
+    Blocks are summed from their own ends, all at once, and then get what later blocks hand over: a
+    term passes at most as many factors as steps (docs/proofs/accounting.md, section 6).
+    """
     width = math.isqrt(len(entries)) + 1
     blocks = -(-len(entries) // width)
     sums = np.zeros((blocks, width))
@@ -160,10 +165,11 @@ class Lattice:
         modulus = np.abs(product)
         wrong = modulus * (np.expm1(np.minimum(spread, 50.0)) + 2 * stages)
         mass = np.fft.irfft(product, length)
-        errors = ConvolutionErrors(float(2 * wrong.sum() / length), relative)
-        return TiltedConvolution.of(
-            self, c, np.roll(mass, (offset - start) % length), start, errors
-        )
+        mass = np.roll(mass, (offset - start) % length)
+        sign = 1.0 if self.side == "above" else -1.0
+        entries = np.maximum(mass + sign * float(2 * wrong.sum() / length), 0.0)
+        sums = (entries, entries) if self.square else suffix_sums(entries, c, h)
+        return TiltedConvolution(self, c, self.cumulant(c), entries, start, relative, sums)
 
     def _window(self, c: float) -> tuple[int, int] | None:
         """Cover all but 1e-13 of the tilted distribution on each side (Chernoff)."""
@@ -222,7 +228,10 @@ def _tilt(
 @final
 @dataclass(frozen=True, slots=True)
 class TiltedConvolution:
-    """A convolution under one tilt, from which the profile near its epsilon is read."""
+    """A convolution under one tilt, from which the profile near its epsilon is read.
+
+    Its entries were raised or lowered by their error; ``relative`` bounds that of all of them.
+    """
 
     lattice: Lattice
     c: float
@@ -231,18 +240,6 @@ class TiltedConvolution:
     start: int
     relative: float
     sums: tuple[Floats, Floats]
-
-    @classmethod
-    def of(
-        cls, lattice: Lattice, c: float, mass: Floats, start: int, errors: ConvolutionErrors
-    ) -> TiltedConvolution:
-        """Raise or lower the entries by their error, and add them up from above."""
-        sign = 1.0 if lattice.side == "above" else -1.0
-        entries = np.maximum(mass + sign * errors.entry, 0.0)
-        sums = (
-            (entries, entries) if lattice.square else suffix_sums(entries, c, float(lattice.step))
-        )
-        return cls(lattice, c, lattice.cumulant(c), entries, start, errors.relative, sums)
 
     def bound(self, eps: float) -> float:
         """Bound the finite profile at eps from the side of the lattice."""
@@ -290,15 +287,6 @@ class TiltedConvolution:
         return float((self.mass[first:last] * weights).sum()), ceiling, UNIT * len(x)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ConvolutionErrors:
-    """Bounds on the error of each entry, and on the relative error of all."""
-
-    entry: float
-    relative: float
-
-
 _POINTS: Final = 1 << 16  # aimed at in a window
 _MOST_POINTS: Final = 1 << 19  # of a distribution
 _COARSEST: Final = 10  # a cell this wide tells nothing
@@ -310,29 +298,7 @@ _KEPT: Final = 6  # tilts
 _KEPT_LATTICES: Final = 4
 
 
-class OnLattice(Protocol):
-    """What has distributions on a lattice: a pair, or a Rényi curve."""
-
-    spread: ClassVar[bool]
-
-    def grain(self) -> Fraction | None:
-        """Give a spacing on whose multiples all atoms lie."""
-        ...
-
-    def largest(self) -> float:
-        """Bound the largest finite loss."""
-        ...
-
-    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Bound the profile from above."""
-        ...
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Bound the profile from below."""
-        ...
-
-
-def common_grain(pairs: Sequence[tuple[OnLattice, int]]) -> Fraction | None:
+def common_grain(pairs: Sequence[tuple[Pair, int]]) -> Fraction | None:
     """The largest spacing that carries every atom; zero without atoms, None if there is none."""
     grains = [pair.grain() for pair, _ in pairs]
     known = [grain for grain in grains if grain is not None]
@@ -367,7 +333,7 @@ class LatticeSearch:
     )
 
     def __init__(
-        self, pairs: Sequence[tuple[OnLattice, int]], square: float, known: float = 0.0
+        self, pairs: Sequence[tuple[Pair, int]], square: float, known: float = 0.0
     ) -> None:
         """``known`` is the mass of infinite losses that the caller adds.
 
@@ -428,26 +394,17 @@ class LatticeSearch:
         extra = self._extra(upper)
         return lambda eps: upper.bound(eps) + extra
 
-    def delta(self, eps: float, scale: float, *, low: bool = True) -> Bracket | None:
-        """Enclose the finite profile at eps (without ``low``, from above); None if that fails."""
-        return self._fitted(scale, lambda step: self._delta(step, eps, low=low))
+    def delta(self, eps: float, scale: float) -> Bracket | None:
+        """Enclose the finite profile at eps; None if that fails."""
+        return self._fitted(scale, lambda step: self._delta(step, eps))
 
-    def epsilon(
-        self, delta: float, ceiling: float, scale: float, *, low: bool = True
-    ) -> Bracket | None:
-        """Enclose the epsilon of the finite profile, known to be at most the ceiling.
-
-        Atoms are spread over the points around them, so that the upper end is far closer than the
-        other, and a finer lattice would hardly move it.
-        """
-        spread = low or any(pair.spread for pair, _ in self._pairs)
-        bracket = self._fitted(scale, lambda step: self._epsilon(step, delta, ceiling, low=spread))
+    def epsilon(self, delta: float, ceiling: float, scale: float) -> Bracket | None:
+        """Enclose the epsilon of the finite profile, known to be at most the ceiling."""
+        bracket = self._fitted(scale, lambda step: self._epsilon(step, delta, ceiling))
         finer = self.step(scale / _FINER)
-        if bracket is None or not spread or bracket.width <= _WIDE * bracket.high:
+        if bracket is None or bracket.width <= _WIDE * bracket.high or finer >= self.step(scale):
             return bracket
-        if finer >= self.step(scale):
-            return bracket
-        again = self._epsilon(finer, delta, bracket.high, low=True)
+        again = self._epsilon(finer, delta, bracket.high)
         return bracket if again is None else bracket.meet(again)
 
     def _fitted(self, scale: float, ask: Callable[[Fraction], Bracket | None]) -> Bracket | None:
@@ -458,17 +415,15 @@ class LatticeSearch:
             scale *= 4
         return ask(self.step(scale))
 
-    def _delta(self, step: Fraction, eps: float, *, low: bool) -> Bracket | None:
+    def _delta(self, step: Fraction, eps: float) -> Bracket | None:
         upper = self._tilt("above", step, eps)
         if upper is None:
             return None
         high = min(upper.bound(eps) + self._extra(upper), 1.0)
-        lower = self._tilt("below", step, eps) if low else None
+        lower = self._tilt("below", step, eps)
         return Bracket(0.0 if lower is None else min(lower.bound(eps), high), high)
 
-    def _epsilon(
-        self, step: Fraction, delta: float, ceiling: float, *, low: bool
-    ) -> Bracket | None:
+    def _epsilon(self, step: Fraction, delta: float, ceiling: float) -> Bracket | None:
         tolerance = 1e-9 * max(1.0, ceiling)
         rough = self._rough("above", step)
         if rough is None:
@@ -481,8 +436,7 @@ class LatticeSearch:
             bound = self._raised(upper)
             high = smallest_epsilon(bound, delta, high=high, guess=high, tolerance=tolerance)
             upper = self._tilt("above", step, high)
-        bottom = self._lower_epsilon(step, delta, high, tolerance) if low else 0.0
-        return Bracket(bottom, high)
+        return Bracket(self._lower_epsilon(step, delta, high, tolerance), high)
 
     def _lower_epsilon(self, step: Fraction, delta: float, high: float, tolerance: float) -> float:
         """Bound from below what is known to be at most ``high``."""

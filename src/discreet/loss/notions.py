@@ -11,11 +11,6 @@ one has delta(t) = (e**eps - e**t)_+ / (1 + e**eps).  The best test of that (key
 probabilities 1 - e**eps a and e**-eps (1 - a).
 Theorem (key ``group-pure``; Dwork, McSherry, Nissim and Smith 2006).  A group of k units loses at
 most k eps.
-Theorem (key ``group-pure-chain``).  Whatever k + 1 distributions are, of which each is
-eps-DP with the next: the first and the last are dominated by two-sided geometric noise of scale 1 /
-eps around 0 and k, and some are as far apart as that.  So a group of k units has a smaller delta at
-every epsilon between 0 and k eps than randomized response with k eps has. Proof:
-docs/proofs/accounting.md, section 15.
 Theorem (key ``group-approximate``).  A group of k units is protected at
 (k eps, delta (e**(k eps) - 1) / (e**eps - 1)), and no smaller delta is true in general:
 p_0 = 0, p_{j+1} = e**eps p_j + delta attains it.
@@ -61,6 +56,7 @@ smaller rho.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -68,7 +64,7 @@ from itertools import pairwise
 from typing import Final, final
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import Interval, float_down, float_up
+from discreet.exact import Interval, float_down, float_up, freeze
 from discreet.loss.composition import Composition
 from discreet.loss.elementary import (
     exp,
@@ -81,6 +77,7 @@ from discreet.loss.elementary import (
 )
 from discreet.loss.gaussian import GaussianPair
 from discreet.loss.moments import (
+    MomentBound,
     RenyiCurve,
     group_delta,
     group_renyi,
@@ -97,25 +94,68 @@ from discreet.loss.parameters import (
 )
 from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
-from discreet.loss.pure_pairs import DiscreteLaplacePair, LaplacePair, ResponsePair
+from discreet.loss.pure_pairs import LaplacePair, ResponsePair
 from discreet.loss.rounding import Bracket
-
-
-def response_delta(*, epsilon: Fraction, delta: Fraction, target: Fraction) -> Interval:
-    """Enclose delta(target) of one (epsilon, delta) randomized response, target >= 0."""
-    if target >= epsilon:
-        return Interval(delta, delta)
-    gap, decay = exp(target - epsilon), exp(-epsilon)
-    low, high = (1 - gap.high) / (1 + decay.high), (1 - gap.low) / (1 + decay.low)
-    return Interval(delta + (1 - delta) * low, delta + (1 - delta) * high)
-
 
 _LARGEST: Final = 1000  # above it, e**-epsilon is no float
 
 
+class _Promise(PrivacyLoss):
+    """A promise (epsilon, delta), answered as by the randomized response that just keeps it."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def _response(self) -> ResponsePair: ...
+
+    def profile(self) -> Profile:
+        """Return the profile of the (epsilon, delta) randomized response."""
+        return Profile.of(self._response)
+
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Enclose delta + (1 - delta) (1 - e**(t - eps)) / (1 + e**-eps), for t below epsilon."""
+        own, target = self._response, checked_epsilon(epsilon)
+        if target >= own.epsilon:
+            return Bracket(float_down(own.delta), float_up(own.delta))
+        gap, decay = exp(target - own.epsilon), exp(-own.epsilon)
+        low, high = (1 - gap.high) / (1 + decay.high), (1 - gap.low) / (1 + decay.low)
+        kept = 1 - own.delta
+        return Bracket(*Interval(own.delta + kept * low, own.delta + kept * high).floats())
+
+    def interval(self, delta: object) -> Bracket:
+        """Invert the profile of randomized response; infinite below its delta."""
+        own, wanted = self._response, checked_delta(delta)
+        if wanted < own.delta:
+            return Bracket(math.inf, math.inf)
+        if wanted == 1:
+            return Bracket(0.0, 0.0)
+        if wanted == own.delta:
+            return Bracket(float_down(own.epsilon), float_up(own.epsilon))
+        rest, decay = (wanted - own.delta) / (1 - own.delta), exp(-own.epsilon)
+        least, most = 1 - rest * (1 + decay.high), 1 - rest * (1 + decay.low)
+        low = own.epsilon + log(least).low if least > 0 else Fraction(0)
+        high = own.epsilon + log(most).high if most > 0 else Fraction(0)
+        return Bracket(*Interval(max(low, Fraction(0)), max(high, Fraction(0))).floats())
+
+    def renyi(self, order: object) -> float:
+        """Return the divergence of randomized response, rounded up."""
+        wanted = checked_order(order)
+        own = self._response
+        return math.inf if own.delta else pure_renyi(epsilon=own.epsilon, order=wanted)
+
+    def pure_bound(self) -> Fraction | None:
+        return None if self._response.delta else self._response.epsilon
+
+    def concentrated(self) -> Fraction | None:
+        """Return the rho of pure privacy; with delta > 0 there is none."""
+        bound = self.pure_bound()
+        return None if bound is None else dyadic_up(bound * tanh_half(bound).high)
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Pure(PrivacyLoss):
+class Pure(_Promise):
     """A loss that never exceeds epsilon.
 
     >>> Pure(epsilon=1).delta(epsilon=0.5)
@@ -128,25 +168,20 @@ class Pure(PrivacyLoss):
 
     def __init__(self, *, epsilon: object) -> None:
         """Take an exact epsilon >= 0; a float stands for its decimal text."""
-        object.__setattr__(self, "bound", checked_epsilon(epsilon))
+        freeze(self, bound=checked_epsilon(epsilon))
 
     def __repr__(self) -> str:
         return f"Pure(epsilon={self.bound!r})"
 
-    def profile(self) -> Profile:
-        return Profile.of(ResponsePair(self.bound, Fraction(0)))
+    @property
+    def _response(self) -> ResponsePair:
+        return ResponsePair(self.bound)
 
-    def delta_interval(self, epsilon: object) -> Bracket:
-        target = checked_epsilon(epsilon)
-        exact = response_delta(epsilon=self.bound, delta=Fraction(0), target=target)
-        return Bracket(*exact.floats())
+    def pure_bound(self) -> Fraction:
+        return self.bound
 
-    def interval(self, delta: object) -> Bracket:
-        return Bracket(*response_epsilon(self.bound, checked_delta(delta)).floats())
-
-    def renyi(self, order: object) -> float:
-        """Return the divergence of randomized response, rounded up."""
-        return pure_renyi(epsilon=self.bound, order=order)
+    def concentrated(self) -> Fraction:
+        return dyadic_up(self.bound * tanh_half(self.bound).high)
 
     def tradeoff(self, false_alarm: object) -> float:
         """Return that of randomized response: 1 - e**eps a or e**-eps (1 - a), rounded down."""
@@ -156,51 +191,17 @@ class Pure(PrivacyLoss):
         direct, swapped = 1 - exp(self.bound).high * alarm, (1 - alarm) * exp(-self.bound).low
         return float_down(max(direct, swapped, Fraction(0)))
 
-    def pure_bound(self) -> Fraction:
-        return self.bound
-
-    def concentrated(self) -> Fraction:
-        return dyadic_up(self.bound * tanh_half(self.bound).high)
-
     def group(self, size: int) -> Pure:
         return Pure(epsilon=checked_count(size, name="size") * self.bound)
-
-    def chain(self, size: int) -> Profile:
-        """Protect a group of this many units, as closely as a chain of pure losses allows.
-
-        Its epsilon at delta 0 is that of ``group``, and its delta is smaller below it.
-
-        >>> Pure(epsilon="0.5").group(2).delta(epsilon="0.5")
-        0.28764913664496794
-        >>> round(Pure(epsilon="0.5").chain(2).delta(epsilon="0.5"), 12)
-        0.244918662404
-        >>> Pure(epsilon="0.5").chain(2).epsilon(delta=0)
-        1.0
-        """
-        count = checked_count(size, name="size")
-        if count == 1 or not self.bound:
-            return self.group(count).profile()
-        return Profile.of_symmetric(DiscreteLaplacePair(1 / self.bound, count))
 
     def dominates(self, other: PrivacyLoss) -> bool:
         largest = other.pure_bound()
         return largest is not None and largest <= self.bound
 
 
-def response_epsilon(epsilon: Fraction, delta: Fraction) -> Interval:
-    """Enclose the least t >= 0 at which randomized response has at most this delta."""
-    if delta == 0:
-        return Interval(epsilon, epsilon)
-    decay = exp(-epsilon)
-    least, most = 1 - delta * (1 + decay.high), 1 - delta * (1 + decay.low)
-    low = epsilon + log(least).low if least > 0 else Fraction(0)
-    high = epsilon + log(most).high if most > 0 else Fraction(0)
-    return Interval(max(low, Fraction(0)), max(high, Fraction(0)))
-
-
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Approximate(PrivacyLoss):
+class Approximate(_Promise):
     """A loss that exceeds epsilon with probability at most delta.
 
     >>> Approximate(epsilon="0.5", delta="1e-6").group(3).delta_bound <= 5.3671e-6
@@ -211,46 +212,14 @@ class Approximate(PrivacyLoss):
     delta_bound: Fraction
 
     def __init__(self, *, epsilon: object, delta: object) -> None:
-        object.__setattr__(self, "epsilon_bound", checked_epsilon(epsilon))
-        object.__setattr__(self, "delta_bound", checked_delta(delta))
+        freeze(self, epsilon_bound=checked_epsilon(epsilon), delta_bound=checked_delta(delta))
 
     def __repr__(self) -> str:
         return f"Approximate(epsilon={self.epsilon_bound!r}, delta={self.delta_bound!r})"
 
-    def profile(self) -> Profile:
-        """Return the profile of the (epsilon, delta) randomized response."""
-        return Profile.of(ResponsePair(self.epsilon_bound, self.delta_bound))
-
-    def delta_interval(self, epsilon: object) -> Bracket:
-        exact = response_delta(
-            epsilon=self.epsilon_bound, delta=self.delta_bound, target=checked_epsilon(epsilon)
-        )
-        return Bracket(*exact.floats())
-
-    def interval(self, delta: object) -> Bracket:
-        """Invert the profile of randomized response; infinite below this delta."""
-        wanted = checked_delta(delta)
-        if wanted < self.delta_bound:
-            return Bracket(math.inf, math.inf)
-        if wanted == 1:
-            return Bracket(0.0, 0.0)
-        rest = (wanted - self.delta_bound) / (1 - self.delta_bound)
-        return Bracket(*response_epsilon(self.epsilon_bound, rest).floats())
-
-    def renyi(self, order: object) -> float:
-        wanted = checked_order(order)
-        return (
-            math.inf if self.delta_bound else pure_renyi(epsilon=self.epsilon_bound, order=wanted)
-        )
-
-    def pure_bound(self) -> Fraction | None:
-        return None if self.delta_bound else self.epsilon_bound
-
-    def concentrated(self) -> Fraction | None:
-        """Return the rho of pure privacy; with delta > 0 there is none."""
-        if self.delta_bound:
-            return None
-        return dyadic_up(self.epsilon_bound * tanh_half(self.epsilon_bound).high)
+    @property
+    def _response(self) -> ResponsePair:
+        return ResponsePair(self.epsilon_bound, self.delta_bound)
 
     def group(self, size: int) -> Approximate:
         """Multiply epsilon, and sum the geometric series of deltas, rounded up."""
@@ -294,7 +263,7 @@ class GaussianDP(PrivacyLoss):
             square = checked_parameter(mu, name="mu") ** 2
         else:
             square = checked_parameter(mu_squared, name="mu_squared")
-        object.__setattr__(self, "mu_squared", square)
+        freeze(self, mu_squared=square)
 
     def __repr__(self) -> str:
         root = sqrt(self.mu_squared)
@@ -376,7 +345,7 @@ class ContinuousLaplace(PrivacyLoss):
         width = checked_parameter(scale, name="scale")
         if width == 0:
             raise OutOfRange("scale is zero; give a scale above zero; epsilon is its reciprocal.")
-        object.__setattr__(self, "scale", width)
+        freeze(self, scale=width)
 
     def __repr__(self) -> str:
         return f"loss.Laplace(scale={self.scale!r})"
@@ -417,7 +386,7 @@ class ZeroConcentrated(PrivacyLoss):
     rho: Fraction
 
     def __init__(self, *, rho: object) -> None:
-        object.__setattr__(self, "rho", checked_parameter(rho, name="rho"))
+        freeze(self, rho=checked_parameter(rho, name="rho"))
 
     def profile(self) -> Profile:
         """Return what the divergences imply; nothing is known from below."""
@@ -425,6 +394,24 @@ class ZeroConcentrated(PrivacyLoss):
 
     def renyi(self, order: object) -> float:
         return float_up(self.rho * checked_order(order))
+
+    def keeps(self, *, epsilon: object, delta: object) -> bool:
+        """Compare the delta of the best order, enclosed without the margins of floats.
+
+        What ``delta`` allows once is kept here, whatever its last digits become: limits that are
+        stored imply what they were fixed for.
+        """
+        target, chance = checked_epsilon(epsilon), checked_delta(delta)
+        if self.delta(epsilon=target) <= chance:
+            return True
+        rho, curve = float(self.rho), RenyiCurve(rho=self.rho)
+        best = MomentBound(curve.log_moment).order_at(float(target))
+        for _ in range(4):  # Newton, to where the derivative of the exponent vanishes
+            slope = rho * (2 * best + 1) - float(target) - math.log1p(1 / best)
+            best *= math.exp(-slope / (2 * rho * best + 1 / (1 + best)))
+        t = Fraction(best)
+        value = self.rho * t * (t + 1) - t * target + t * log(t).high - (1 + t) * log(1 + t).low
+        return exp(min(value, Fraction(0))).high <= chance
 
     def concentrated(self) -> Fraction:
         return self.rho
@@ -468,8 +455,7 @@ class RenyiDP(PrivacyLoss):
                 "the orders of a Rényi loss do not fit its values; give increasing orders above 1 "
                 "and as many values."
             )
-        object.__setattr__(self, "orders", checked)
-        object.__setattr__(self, "values", bounds)
+        freeze(self, orders=checked, values=bounds)
 
     @property
     def curve(self) -> RenyiCurve:

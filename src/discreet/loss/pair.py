@@ -150,13 +150,6 @@ class Pair(ABC):
         """Give P[L = inf] exactly; None if that is not known."""
         return None
 
-    def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:  # noqa: ARG002
-        """Give the square of mu of a Gaussian that dominates it with a leak, and the leak.
-
-        The leak is about 2**-bits, where it can be chosen; None where there is no such Gaussian.
-        """
-        return None
-
     def largest(self) -> float:
         """Bound the largest finite loss from above."""
         return math.inf
@@ -167,7 +160,7 @@ class Pair(ABC):
 
     def boundless(self) -> bool:
         """Return True if losses beyond ``LARGEST_LOSS`` are likely: they count as infinite."""
-        return False
+        return LARGEST_LOSS < self.largest_below() < math.inf
 
     def closed_form(self) -> ProfileCurve | None:
         """Give the finite part at one eps >= 0 as a function; None if it takes an engine."""

@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Final, Self, final
+from typing import Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from discreet.exact import float_down, float_up
 from discreet.loss.dots import Floats, PrivacyLossDistribution, above_points, below_points
 from discreet.loss.moments import MomentBound, RenyiCurve, moment_deltas
+from discreet.loss.pair import Pair
 from discreet.loss.rounding import (
     CHORD_MARGIN,
     NODE_MARGIN,
@@ -453,34 +454,32 @@ _REACH: Final = 300.0  # of a curve on a lattice: e**-300 is below every delta
 
 @final
 @dataclass(frozen=True, slots=True)
-class RenyiPart:
+class RenyiPart(Pair):
     """A curve that joins the lattice from above; nothing is known from below."""
 
-    curve: RenyiCurve
+    renyi: RenyiCurve
 
-    spread: ClassVar[bool] = True
-
-    def grain(self) -> Fraction | None:
-        return Fraction(0)
+    def group(self, k: int) -> RenyiPart | None:
+        return self if k == 1 else None
 
     def largest(self) -> float:
         return _REACH
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect the dots, as far as what is left beyond them counts."""
-        limit = math.inf if self.curve.limit is None else float_down(self.curve.limit - 1)
-        end = MomentBound(self.curve.log_moment, limit).epsilon(_UNCOUNTED)
+        limit = math.inf if self.renyi.limit is None else float_down(self.renyi.limit - 1)
+        end = MomentBound(self.renyi.log_moment, limit).epsilon(_UNCOUNTED)
         reach = min(_REACH, max(1.0, end))
         return above_points(lambda x: self.finite_parts(x)[1], (-reach, reach), step)
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound what the curve allows at many real eps, by the best order of each."""
-        known = zip(self.curve.orders, self.curve.values, strict=True)
-        orders = np.array([float_down(order - 1) for order in self.curve.orders])
+        known = zip(self.renyi.orders, self.renyi.values, strict=True)
+        orders = np.array([float_down(order - 1) for order in self.renyi.orders])
         moments = np.array([float_up((order - 1) * value) for order, value in known])
-        high = moment_deltas(float_up(self.curve.rho), orders, moments, np.abs(eps))
+        high = moment_deltas(float_up(self.renyi.rho), orders, moments, np.abs(eps))
         mirrored = _mirrored(eps, high) * (1 + NODE_MARGIN)
         return np.zeros(len(eps)), np.minimum(np.where(eps >= 0, high, mirrored), 1.0)
 
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (a curve bounds from above only)
+    def below(self, step: Fraction) -> None:  # noqa: ARG002  (a curve bounds from above only)
         return None

@@ -119,12 +119,6 @@ class Profile(PrivacyLoss):
         target = float_down(checked_epsilon(epsilon))
         return max(composition.delta_above(target) for composition in self._all())
 
-    def keeps(self, *, epsilon: object, delta: object) -> bool:
-        """Compare the same delta, which is worked out no further than the answer needs."""
-        target, chance = float_down(checked_epsilon(epsilon)), checked_delta(delta)
-        enough = float_down(chance)
-        return all(each.delta_above(target, enough=enough) <= chance for each in self._all())
-
     def delta_interval(self, epsilon: object) -> Bracket:
         """Enclose the largest delta over alternatives and directions."""
         exact = checked_epsilon(epsilon)

@@ -52,7 +52,7 @@ from discreet.exact import float_down, float_up
 from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.finite import Atoms, AtomTransform
 from discreet.loss.moments import RenyiCurve
-from discreet.loss.pair import LARGEST_LOSS, CumulantLine, Pair
+from discreet.loss.pair import CumulantLine, Pair
 from discreet.loss.rounding import TINIEST, UNIT, Bracket
 
 
@@ -162,9 +162,6 @@ class _Epsilon(Pair):
 
     def largest_below(self) -> float:
         return float_down(self.epsilon)
-
-    def boundless(self) -> bool:
-        return self.epsilon > LARGEST_LOSS
 
 
 @final
@@ -291,10 +288,6 @@ class DiscreteLaplacePair(Pair):
     def largest_below(self) -> float:
         """All answers beyond the farther integer lose that much."""
         return float_down(self.distance / self.scale)
-
-    def boundless(self) -> bool:
-        """At least half of the answers lose distance / scale."""
-        return self.distance > LARGEST_LOSS * self.scale
 
     def grain(self) -> Fraction:
         """All losses are multiples of 1/scale, of the parity of the distance."""
