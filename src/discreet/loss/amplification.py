@@ -146,7 +146,6 @@ def added_moment(rate: Fraction, inner: Callable[[float], float], t: float) -> f
 
 
 def _mixed(q: float, log_moment: float) -> float:
-    """Bound ln(1 - q + q e**m) for m >= 0."""
     if log_moment < 1:
         return math.log1p(q * math.expm1(log_moment))
     return log_moment + math.log(q + (1 - q) * math.exp(-log_moment))
@@ -209,7 +208,6 @@ class RoutedPair(CurvedPair):
         return summed_moments(self.parts, t)
 
     def growth(self) -> MomentGrowth | None:
-        """Take the largest, and the logarithm of their number."""
         return largest_growth(dict(self.parts), sum(count for _, count in self.parts))
 
 
@@ -309,14 +307,12 @@ class SampledGroupPair(CurvedPair):
         )
 
     def growth(self) -> MomentGrowth | None:
-        """A mixture with Q loses no more than the largest of its parts."""
         _, kept, _ = self._weights()
         lost = self.turned and any(c.infinity().high for c, _ in kept)
         return None if lost else largest_growth([c for c, _ in kept])
 
 
 def _mixed_of_mixtures(none: float, parts: list[tuple[float, float]]) -> float:
-    """Return ln(none + sum of w e**x)."""
     top = max(0.0, *(x for _, x in parts))
     if math.isinf(top):
         return top
@@ -403,7 +399,6 @@ class FixedSizePair(CurvedPair):
         return math.log1p(2 * math.expm1(max(value, 0.0))) * (1 + MOMENT_MARGIN)
 
     def growth(self) -> MomentGrowth | None:
-        """Take the largest, and the logarithm of twice their number."""
         return largest_growth(self.parts, 2 * len(self.parts))
 
 

@@ -350,7 +350,6 @@ class Composition:
 
     @classmethod
     def of(cls, pair: Pair, count: int = 1) -> Self:
-        """Run one pair, once or several times."""
         return cls(((pair, count),))
 
     def __eq__(self, other: object) -> bool:
@@ -364,13 +363,11 @@ class Composition:
         return int(self._known["hash"])
 
     def compose(self, other: Composition) -> Composition:
-        """Run both."""
         curves = [curve for curve in (self.renyi, other.renyi) if curve is not None]
         renyi = curves[0] + curves[1] if len(curves) == 2 else curves[0] if curves else None
         return Composition((*self.pairs, *other.pairs), renyi)
 
     def power(self, count: int) -> Composition:
-        """Run it count times."""
         renyi = self.renyi.times(count) if self.renyi is not None and count else None
         return Composition(tuple((pair, n * count) for pair, n in self.pairs), renyi)
 
@@ -419,7 +416,6 @@ class Composition:
         return self._known[chosen]  # type: ignore[no-any-return]
 
     def _attained(self) -> Product:
-        """A product that satisfies both bounds of every pair."""
         if "attained" not in self._known:
             least = tuple(
                 (pair.attained() if pair.two_bounds else pair, count) for pair, count in self.pairs

@@ -102,11 +102,9 @@ class _Sum:
         return bound_below(least), high
 
     def upper(self, eps: float) -> float:
-        """Return the upper end alone."""
         return self.ends(eps, low=False)[1]
 
     def lower(self, eps: float) -> float:
-        """Return the lower end alone."""
         return self.ends(eps)[0]
 
     def _alias(self, eps: float) -> float:

@@ -158,12 +158,10 @@ class EnvelopePair(CurvedPair):
         return summed_moments([(part, 1) for part in self.parts], t)
 
     def growth(self) -> MomentGrowth | None:
-        """Take the largest, and the logarithm of their number."""
         return largest_growth(self.parts, len(self.parts))
 
 
 def _only_finite(composition: Composition) -> FinitePair | None:
-    """Return the only pair of a composition, if it is finite."""
     match composition.pairs:
         case ((FinitePair() as pair, 1),) if composition.renyi is None:
             return pair
@@ -187,7 +185,6 @@ def finite_envelope(pairs: Sequence[FinitePair]) -> FinitePair:
 
 
 def _profile(pair: FinitePair, ratio: Fraction) -> Fraction:
-    """Return h(ratio), exactly."""
     return sum((p - ratio * q for p, q in zip(pair.p, pair.q, strict=True) if p > ratio * q), _ZERO)
 
 

@@ -162,11 +162,9 @@ class GaussianPair(Pair):
         return math.inf if self.mu_squared else 0.0
 
     def largest_below(self) -> float:
-        """Every value is exceeded."""
         return self.largest()
 
     def boundless(self) -> bool:
-        """Half the square of mu is the mean loss."""
         return self.mu_squared > LARGEST_LOSS
 
     def closed_form(self) -> ProfileCurve:
@@ -230,7 +228,6 @@ class DiscreteGaussianPair(Pair):
             )
 
     def boundless(self) -> bool:
-        """Half of d**2 / v is the mean loss."""
         return self.distance**2 > LARGEST_LOSS * self.variance
 
     def group(self, k: int) -> DiscreteGaussianPair:
@@ -331,7 +328,6 @@ class SmoothedGaussianPair(Pair):
         return GaussianPair(min(self.mu_squared, 2 * self.rho))
 
     def boundless(self) -> bool:
-        """Half the square of mu is the mean loss."""
         return self.mu_squared > LARGEST_LOSS
 
     def group(self, k: int) -> SmoothedGaussianPair:

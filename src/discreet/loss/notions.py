@@ -110,7 +110,6 @@ class _Promise(PrivacyLoss):
     def _response(self) -> ResponsePair: ...
 
     def profile(self) -> Profile:
-        """Return the profile of the (epsilon, delta) randomized response."""
         return Profile.of(self._response)
 
     def delta_interval(self, epsilon: object) -> Bracket:
@@ -139,7 +138,6 @@ class _Promise(PrivacyLoss):
         return Bracket(*Interval(max(low, Fraction(0)), max(high, Fraction(0))).floats())
 
     def renyi(self, order: object) -> float:
-        """Return the divergence of randomized response, rounded up."""
         wanted = checked_order(order)
         own = self._response
         return math.inf if own.delta else pure_renyi(epsilon=own.epsilon, order=wanted)
@@ -148,7 +146,6 @@ class _Promise(PrivacyLoss):
         return None if self._response.delta else self._response.epsilon
 
     def concentrated(self) -> Fraction | None:
-        """Return the rho of pure privacy; with delta > 0 there is none."""
         bound = self.pure_bound()
         return None if bound is None else dyadic_up(bound * tanh_half(bound).high)
 
@@ -167,7 +164,6 @@ class Pure(_Promise):
     bound: Fraction
 
     def __init__(self, *, epsilon: object) -> None:
-        """Take an exact epsilon >= 0; a float stands for its decimal text."""
         freeze(self, bound=checked_epsilon(epsilon))
 
     def __repr__(self) -> str:
@@ -184,7 +180,6 @@ class Pure(_Promise):
         return dyadic_up(self.bound * tanh_half(self.bound).high)
 
     def tradeoff(self, false_alarm: object) -> float:
-        """Return that of randomized response: 1 - e**eps a or e**-eps (1 - a), rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
         if self.bound > _LARGEST:
             return 0.0 if alarm else 1.0
@@ -288,7 +283,6 @@ class GaussianDP(PrivacyLoss):
         return float_up(checked_order(order) * self.mu_squared / 2)
 
     def tradeoff(self, false_alarm: object) -> float:
-        """Return Phi(Phi^-1(1 - alpha) - mu), rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
         if alarm in (0, 1):
             return float(1 - alarm)
@@ -341,7 +335,6 @@ class ContinuousLaplace(PrivacyLoss):
     scale: Fraction
 
     def __init__(self, *, scale: object) -> None:
-        """Take the scale of the noise, in units of how far one unit moves the number."""
         width = checked_parameter(scale, name="scale")
         if width == 0:
             raise OutOfRange("scale is zero; give a scale above zero; epsilon is its reciprocal.")
@@ -389,7 +382,6 @@ class ZeroConcentrated(PrivacyLoss):
         freeze(self, rho=checked_parameter(rho, name="rho"))
 
     def profile(self) -> Profile:
-        """Return what the divergences imply; nothing is known from below."""
         return Profile.symmetric(Composition(pairs=(), renyi=RenyiCurve(rho=self.rho)))
 
     def renyi(self, order: object) -> float:
@@ -462,11 +454,9 @@ class RenyiDP(PrivacyLoss):
         return RenyiCurve(orders=self.orders, values=self.values)
 
     def profile(self) -> Profile:
-        """Return what the divergences imply; nothing is known from below."""
         return Profile.symmetric(Composition(pairs=(), renyi=self.curve))
 
     def renyi(self, order: object) -> float:
-        """Return the chord between known orders, rounded up; infinite above the largest."""
         value = self.curve.at(checked_order(order))
         return math.inf if value is None else float_up(value)
 

@@ -174,7 +174,6 @@ class PrivacyLoss(PrivacyCurve):
         """
 
     def delta(self, epsilon: object) -> float:
-        """Return the probability of failure at an epsilon, rounded up."""
         return self.delta_interval(epsilon=epsilon).high
 
     def keeps(self, *, epsilon: object, delta: object) -> bool:
@@ -187,7 +186,6 @@ class PrivacyLoss(PrivacyCurve):
         return self.delta(epsilon=epsilon) <= checked_delta(delta)
 
     def epsilon(self, delta: object) -> float:
-        """Return the least epsilon at a delta, rounded up."""
         return self.interval(delta=delta).high
 
     def delta_interval(self, epsilon: object) -> Bracket:
@@ -203,7 +201,6 @@ class PrivacyLoss(PrivacyCurve):
         return self.profile().renyi(order=order)
 
     def tradeoff(self, false_alarm: object) -> float:
-        """Return the least probability of a missed detection, rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
 
         def curve(epsilon: float) -> float:

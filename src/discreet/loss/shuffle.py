@@ -64,7 +64,6 @@ class Shuffle(CurvedPair):
     binary: bool
 
     def __init__(self, *, epsilon: object, population: int, binary: bool = False) -> None:
-        """Take the local epsilon and the number of people."""
         count = checked_count(population, name="population", low=2)
         if count > _MOST_PEOPLE:
             raise OutOfRange(
@@ -74,7 +73,6 @@ class Shuffle(CurvedPair):
         freeze(self, local=checked_epsilon(epsilon), population=count, binary=bool(binary))
 
     def delta(self, epsilon: object) -> float:
-        """Return delta at a central epsilon, rounded up."""
         return float(self.bounds(np.array([float_down(checked_epsilon(epsilon))]))[1][0])
 
     def epsilon(self, delta: object) -> float:
@@ -118,7 +116,6 @@ class Shuffle(CurvedPair):
         return Bracket(float(low[0]), float(high[0]))
 
     def reverse(self) -> Shuffle:
-        """The pair is symmetric."""
         return self
 
     def half_profile(self) -> HalfProfile:
