@@ -48,7 +48,7 @@ class ScaledExponential:
     factor: Interval
 
     def bounds(self, bits: int) -> Interval:
-        """Enclose the number to a relative 2**-bits or so; below exp(-65536 - 64 bits), from above."""
+        """Enclose the number to a relative 2**-bits or so; tiny ones from above alone."""
         deepest = max(_DEEPEST, 64 * bits)
         if self.exponent > deepest:  # exp(-x) < 2**-x
             return Interval(Fraction(0), Fraction(1, 1 << deepest) * self.factor.high)

@@ -128,7 +128,7 @@ def drawn_together(
     *,
     sizes: FreeSizes = SIZES,
 ) -> list[NDArray[np.int64]]:
-    """Draw from a few distributions of one family at the cost of one: some thousand values at most."""
+    """Draw from a few distributions of one family, some thousand values, at the cost of one."""
     if not laws:
         return []
     family = type(laws[0])

@@ -82,12 +82,6 @@ class Parameters:
         """Use one value for all elements."""
         return Parameters(np.array(float(value)), lambda _: value)
 
-    @staticmethod
-    def each(numerators: NDArray[np.int64], denominator: int) -> Parameters:
-        """Use ``numerators[i] / denominator`` for element i."""
-        floats = numerators / float(denominator)
-        return Parameters(floats, lambda index: Fraction(int(numerators[index]), denominator))
-
     def take(self, chosen: NDArray[np.intp] | slice) -> Parameters:
         """Select elements."""
         if self.floats.ndim == 0:
