@@ -36,7 +36,7 @@ import numpy as np
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up
 from discreet.loss.dots import Floats
-from discreet.loss.finite import Enumeration, beside_curve, enumeration
+from discreet.loss.finite import Enumeration, enumeration
 from discreet.loss.gaussian import GaussianPair, SmoothedGaussianPair
 from discreet.loss.moments import MomentBound, RenyiCurve, largest_epsilon_above, smallest_epsilon
 from discreet.loss.pair import Counted, Pair, transforms
@@ -168,7 +168,7 @@ class Product:
         curved = self._renyi is not None
         if self._few is not None:
             known = self._few.delta(eps)
-            if curved or self._few.complete(known.high):
+            if self._few.complete(known.high):
                 return known
         line = self._line
         best = Bracket(0.0, self._moments().delta(eps)) if line is None else line.delta(eps)
@@ -186,7 +186,7 @@ class Product:
         if closed is not None:
             return self._invert(lambda eps: closed(eps).high, lambda eps: closed(eps).low, delta)
         if few is not None and few.complete(delta):
-            known = self._invert(few.upper, None if curved else few.lower, delta)
+            known = self._invert(few.upper, few.lower, delta)
             if math.isfinite(known.high):
                 return known
         line = self._line
@@ -201,7 +201,7 @@ class Product:
             best = best if other is None else best.meet(other)
         return best
 
-    def _invert(self, upper: End, lower: End | None, delta: float) -> Bracket:
+    def _invert(self, upper: End, lower: End, delta: float) -> Bracket:
         """Invert bounds that are known everywhere; small answers as accurately as large ones."""
         high = min(math.sqrt(-2 * math.log(delta)), self.largest)
         while high < self.largest and upper(high) > delta:
@@ -215,8 +215,6 @@ class Product:
             if top >= 1.0:
                 break
             guess, tolerance = top, _CLOSE * top
-        if lower is None:
-            return Bracket(0.0, top)
         return Bracket(largest_epsilon_above(lower, delta, high=top, tolerance=tolerance), top)
 
     def _moments(self) -> MomentBound:
@@ -232,11 +230,7 @@ class Product:
 
     @cached_property
     def _few(self) -> Enumeration | None:
-        if self._renyi is None or not self._pairs:
-            return enumeration(self._pairs)
-        from discreet.loss.polygon import RenyiPart
-
-        return beside_curve(self._pairs, RenyiPart(self._renyi).finite_parts)
+        return enumeration(self._pairs) if self._renyi is None else None
 
     @cached_property
     def _line(self) -> Contour | None:

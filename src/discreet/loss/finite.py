@@ -283,8 +283,6 @@ class AtomTransform:
 Ends = tuple[Floats, Floats]
 """Bounds at many points, from below and from above."""
 
-_FARTHEST: Final = 100.0
-_CELLS: Final = 1 << 11  # into which losses that are not listed are spread
 _FAINT: Final = 1e-40  # masses whose share of a delta is lost in rounding, unless it is tiny
 
 
@@ -361,34 +359,6 @@ def enumeration(pairs: Counted) -> Enumeration | None:
     if total is None or (second is not None and len(total.mass) > _MOST_ATOMS):
         return None
     return Enumeration(total, second)  # type: ignore[arg-type]  # its bounds are known
-
-
-def beside_curve(pairs: Counted, curve: Callable[[Floats], Ends]) -> Enumeration | None:
-    """Multiply what a curve allows with a product, from above alone; None if losses are many.
-
-    Losses without a list are spread over a lattice of their own (key ``connect-the-dots``).
-    """
-    lists = [
-        _spread(pair, count) if atoms is None else atoms
-        for (pair, count), atoms in zip(pairs, listed_power(pairs), strict=True)
-    ]
-    known = [each for each in lists if each is not None]
-    total = _product(known) if len(known) == len(lists) else None
-    return None if total is None or len(total.mass) > _MOST_ATOMS else Enumeration(total, curve)
-
-
-def _spread(pair: Pair, count: int) -> Atoms | None:
-    """Bound the losses of one run from above by a list."""
-    reach = pair.largest()
-    if count > 1 or not 0 < reach < _FARTHEST or pair.infinity().high:
-        return None
-    step = Fraction(reach) * 2 / _CELLS
-    law = pair.above(step)
-    if law is None:
-        return None
-    losses = (law.start + np.arange(len(law.mass))) * float(step)
-    drift = law.drift + 8 * UNIT * float(np.abs(losses).max())
-    return Atoms(losses, law.mass, 8 * UNIT, drift, law.infinite)
 
 
 def listed_product(pairs: Counted) -> Atoms | None:
