@@ -48,6 +48,7 @@ from discreet.loss.rounding import (
 )
 
 _NARROW: Final = 1e-7  # of a profile: good enough for a table
+_REAL_ORDERS: Final = 80
 _TRIED: Final = 4  # orders, the cheapest first
 _POINTS: Final = (1 << 12, 1 << 15)  # of a sum at most: few at any of those orders, else many
 _HIGHEST: Final = 1000.0  # where points are many: transforms take longer at great heights
@@ -116,46 +117,10 @@ class _Sum:
         return (left + float(right.min(initial=math.inf))) * (1 + CUT_MARGIN)
 
 
-@final
-class RealOrders:
-    """The cumulants of a product at real orders: they plan a line and bound its aliases."""
-
-    __slots__ = ("_gaps", "constant", "error", "orders", "safe", "transforms", "value")
-
-    def __init__(self, transforms: Sequence[Transform], count: int) -> None:
-        self.transforms, (self.orders, self.constant, self._gaps) = tuple(transforms), _grid(count)
-        self.value, self.error = np.zeros(count), np.zeros(count)
-        for transform in self.transforms:
-            value, error = transform.real(self.orders)
-            self.value, self.error = self.value + value, self.error + error
-        self.error = self.error + 8 * UNIT * np.abs(np.nan_to_num(self.value, posinf=0.0))
-        safe = self.value + 2 * self.error + ORDERS_MARGIN * (1 + np.abs(self.value))
-        self.safe = np.where(np.isnan(safe), np.inf, safe)  # an order that says nothing
-
-    def exponents(self, eps: float) -> Floats:
-        """Bound ln of the profile at eps through each order."""
-        return np.asarray(self.safe + self.constant - self.orders * eps)
-
-    def periods(self, need: float, eps: float) -> Floats:
-        """Return for each order a period at which aliases are below e**-need at eps."""
-        over = (self.exponents(eps) + need)[None, :] / self._gaps
-        right = np.where(self._gaps > 0, over, np.inf).min(axis=1)
-        return np.asarray(np.maximum(need / self.orders, right))
-
-    def line(self, c: float, heights: Floats) -> tuple[Complexes, Floats, Floats]:
-        """Add up the cumulants at c + i heights, their errors, and their sizes."""
-        value: Complexes = np.zeros(len(heights), np.complex128)
-        error, size = np.zeros(len(heights)), np.zeros(len(heights))
-        for transform in self.transforms:
-            line = transform.line(c, heights)
-            value, error, size = value + line.value, error + line.error, size + np.abs(line.value)
-        return value, error, size
-
-
 @functools.cache
-def _grid(count: int) -> tuple[Floats, Floats, Floats]:
+def _grid() -> tuple[Floats, Floats, Floats]:
     """Return orders, upper bounds on ln C at each, and the gaps between all of them."""
-    orders = np.exp(np.linspace(math.log(2e-3), math.log(2e3), count))
+    orders = np.exp(np.linspace(math.log(2e-3), math.log(2e3), _REAL_ORDERS))
     constant = orders * np.log(orders) - (1 + orders) * np.log1p(orders) + ORDERS_MARGIN
     return orders, constant, orders[None, :] - orders[:, None]
 
@@ -166,90 +131,54 @@ def short_spacing(period: float) -> float:
     return math.ldexp(math.floor(mantissa * (1 << 26)), exponent - 26)
 
 
-def _summed(
-    real: RealOrders, index: int, heights: Floats, log_left_out: float, width: float = 0.0
-) -> _Sum | None:
-    """Evaluate one sum; None where rounding has won.
-
-    Without a ``width`` of smoothing the sum ends where ``log_left_out`` bounds the rest.  With one,
-    its Gaussian factor ends both sums, and faint weights are dropped.
-    """
-    square = width * width
-    c, wrong = float(real.orders[index]), float(real.error[index])
-    base = float(real.value[index]) + c * (c + 1) * square / 2
-    value, error, size = real.line(c, heights)
-    z = c + 1j * heights
-    orders = z * (z + 1)
-    value, size = value + orders * (square / 2), size + np.abs(orders) * square
-    if not max(wrong, float((value - base).real.max())) <= 1.0:
-        return None
-    weights = np.exp(value - base) / orders * (heights[1] / math.pi)
-    weights[0] *= 0.5
-    modulus = np.abs(weights)
-    relative = np.expm1(np.minimum(error + wrong, 50.0)) + UNIT * (
-        96 + 16 * (size + abs(base)) + 2 * len(heights)
-    )
-    left_out, beyond = math.exp(log_left_out + min(wrong, 1.0)) * (1 + CUT_MARGIN), 0.0
-    wide, kept = modulus * np.abs(orders), modulus >= 0.0
-    if width:
-        last = float(heights[-1])
-        faded = math.exp(-square * last**2 / 2 + min(wrong, 1.0)) / (math.pi * last)
-        left_out, beyond = faded * (1 + CUT_MARGIN), faded / square * (1 + CUT_MARGIN)
-        kept = modulus > _DROPPED * float(modulus[0])
-    slack = [
-        cut + float(each @ relative) * (1 + CUT_MARGIN) + float(each[~kept].sum())
-        for cut, each in ((left_out, modulus), (beyond, wide))
-    ]
-    later = c * (1 + _APART) < real.orders
-    raised = real.orders * (real.orders + 1) * square / 2 * (1 + CUT_MARGIN)
-    return _Sum(
-        c=c,
-        period=2 * math.pi / float(heights[1]) * (1 - 4 * UNIT),
-        base=base,
-        wrong=wrong,
-        heights=heights[kept],
-        weights=weights[kept],
-        orders=orders[kept],
-        later=real.orders[later],
-        cumulants=(real.safe + real.constant + raised)[later],
-        slack=(slack[0], slack[1]),
-        per_eps=(8 * UNIT * float(modulus @ heights), 8 * UNIT * float(wide @ heights)),
-        smoothing=square * (1 + width) * math.exp(square / 8) * (1 + ORDERS_MARGIN),
-    )
-
-
 @final
 class Contour:
     """The contour engine for one composition."""
 
-    __slots__ = ("_highest", "_real", "_terms")
+    __slots__ = (
+        "_constant",
+        "_error",
+        "_gaps",
+        "_highest",
+        "_orders",
+        "_safe",
+        "_terms",
+        "_transforms",
+        "_value",
+    )
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
-        self._real = RealOrders(transforms, 80)
+        """Work out the cumulants at real orders, which plan a line and bound its aliases."""
+        self._transforms, (self._orders, self._constant, self._gaps) = tuple(transforms), _grid()
+        value, error = np.zeros(_REAL_ORDERS), np.zeros(_REAL_ORDERS)
+        for transform in self._transforms:
+            own, wrong = transform.real(self._orders)
+            value, error = value + own, error + wrong
+        self._error = error + 8 * UNIT * np.abs(np.nan_to_num(value, posinf=0.0))
+        self._value = value
+        safe = value + 2 * self._error + ORDERS_MARGIN * (1 + np.abs(value))
+        self._safe = np.where(np.isnan(safe), np.inf, safe)  # an order that says nothing
         self._terms = sum(transform.terms for transform in transforms)
         self._highest = min(transform.highest for transform in transforms)
 
     def ceiling(self, delta: float) -> float:
         """Bound epsilon through the real orders alone."""
-        real = self._real
-        values = (real.safe + real.constant - math.log(delta)) / real.orders
+        values = (self._safe + self._constant - math.log(delta)) / self._orders
         return bound_above(float(values.min()) * (1 + ORDERS_MARGIN) + ORDERS_MARGIN)
 
     def delta_ceiling(self, eps: float) -> float:
         """Bound the profile through the real orders alone."""
-        real = self._real
-        exponent = float(real.exponents(eps).min())
+        exponent = float(self._exponents(eps).min())
         return min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
 
     def order_at(self, eps: float) -> float:
         """Return the real order that bounds the profile at eps best."""
-        return float(self._real.orders[int(self._real.exponents(eps).argmin())])
+        return float(self._orders[int(self._exponents(eps).argmin())])
 
     def order_for(self, delta: float) -> float:
         """Return the real order that bounds the epsilon at delta best."""
-        real = self._real
-        values = (real.safe + real.constant - math.log(delta)) / real.orders
-        return float(real.orders[int(values.argmin())])
+        values = (self._safe + self._constant - math.log(delta)) / self._orders
+        return float(self._orders[int(values.argmin())])
 
     def epsilon(self, delta: float, ceiling: float) -> Bracket:
         """Enclose the epsilon of the finite profile, known to be at most the ceiling."""
@@ -307,12 +236,12 @@ class Contour:
 
     def _plan(self, delta: float, eps: float) -> _Sum | None:
         """Choose order and period for few points at a negligible alias; evaluate the sum."""
-        real, need = self._real, -math.log(delta) - _ALIASED
+        need = -math.log(delta) - _ALIASED
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            bend = np.gradient(np.gradient(real.value, real.orders), real.orders)
+            bend = np.gradient(np.gradient(self._value, self._orders), self._orders)
             width = np.sqrt(np.maximum(bend, TINIEST))
-            period = np.maximum(real.periods(need, eps), 4 * width) * 1.02
-            excess = real.value - real.orders * eps - math.log(delta)
+            period = np.maximum(self._periods(need, eps), 4 * width) * 1.02
+            excess = self._value - self._orders * eps - math.log(delta)
             usable = (excess < 20) & np.isfinite(period) & np.isfinite(width)
             cost = np.where(usable, period / width * np.exp(np.clip(excess - 6, 0.0, 50.0)), np.inf)
         tried = [index for index in np.argsort(cost)[:_TRIED].tolist() if cost[index] < math.inf]
@@ -329,7 +258,7 @@ class Contour:
         self, index: int, spacing: float, delta: float, eps: float, counts: tuple[int, int]
     ) -> _Sum | None:
         """Add up as few points as will do, from the first count to the last one."""
-        c, base = float(self._real.orders[index]), float(self._real.value[index])
+        c, base = float(self._orders[index]), float(self._value[index])
         limit = _LEFT_OUT + math.log(delta) - (base - c * eps)
         count, most = counts
         while True:
@@ -340,11 +269,81 @@ class Contour:
         if left_out > limit + 9:  # more than about 1e-7 of delta: not worth evaluating
             return None
         heights = spacing * np.arange(count)
-        return _summed(self._real, index, heights, left_out)
+        return self._summed(index, heights, left_out)
+
+    def _exponents(self, eps: float) -> Floats:
+        """Bound ln of the profile at eps through each order."""
+        return np.asarray(self._safe + self._constant - self._orders * eps)
+
+    def _periods(self, need: float, eps: float) -> Floats:
+        """Return for each order a period at which aliases are below e**-need at eps."""
+        over = (self._exponents(eps) + need)[None, :] / self._gaps
+        right = np.where(self._gaps > 0, over, np.inf).min(axis=1)
+        return np.asarray(np.maximum(need / self._orders, right))
+
+    def _line(self, c: float, heights: Floats) -> tuple[Complexes, Floats, Floats]:
+        """Add up the cumulants at c + i heights, their errors, and their sizes."""
+        value: Complexes = np.zeros(len(heights), np.complex128)
+        error, size = np.zeros(len(heights)), np.zeros(len(heights))
+        for transform in self._transforms:
+            line = transform.line(c, heights)
+            value, error, size = value + line.value, error + line.error, size + np.abs(line.value)
+        return value, error, size
+
+    def _summed(
+        self, index: int, heights: Floats, log_left_out: float, width: float = 0.0
+    ) -> _Sum | None:
+        """Evaluate one sum; None where rounding has won.
+
+        Without a ``width`` of smoothing the sum ends where ``log_left_out`` bounds the rest.  With
+        one, its Gaussian factor ends both sums, and faint weights are dropped.
+        """
+        square = width * width
+        c, wrong = float(self._orders[index]), float(self._error[index])
+        base = float(self._value[index]) + c * (c + 1) * square / 2
+        value, error, size = self._line(c, heights)
+        z = c + 1j * heights
+        orders = z * (z + 1)
+        value, size = value + orders * (square / 2), size + np.abs(orders) * square
+        if not max(wrong, float((value - base).real.max())) <= 1.0:
+            return None
+        weights = np.exp(value - base) / orders * (heights[1] / math.pi)
+        weights[0] *= 0.5
+        modulus = np.abs(weights)
+        relative = np.expm1(np.minimum(error + wrong, 50.0)) + UNIT * (
+            96 + 16 * (size + abs(base)) + 2 * len(heights)
+        )
+        left_out, beyond = math.exp(log_left_out + min(wrong, 1.0)) * (1 + CUT_MARGIN), 0.0
+        wide, kept = modulus * np.abs(orders), modulus >= 0.0
+        if width:
+            last = float(heights[-1])
+            faded = math.exp(-square * last**2 / 2 + min(wrong, 1.0)) / (math.pi * last)
+            left_out, beyond = faded * (1 + CUT_MARGIN), faded / square * (1 + CUT_MARGIN)
+            kept = modulus > _DROPPED * float(modulus[0])
+        slack = [
+            cut + float(each @ relative) * (1 + CUT_MARGIN) + float(each[~kept].sum())
+            for cut, each in ((left_out, modulus), (beyond, wide))
+        ]
+        later = c * (1 + _APART) < self._orders
+        raised = self._orders * (self._orders + 1) * square / 2 * (1 + CUT_MARGIN)
+        return _Sum(
+            c=c,
+            period=2 * math.pi / float(heights[1]) * (1 - 4 * UNIT),
+            base=base,
+            wrong=wrong,
+            heights=heights[kept],
+            weights=weights[kept],
+            orders=orders[kept],
+            later=self._orders[later],
+            cumulants=(self._safe + self._constant + raised)[later],
+            slack=(slack[0], slack[1]),
+            per_eps=(8 * UNIT * float(modulus @ heights), 8 * UNIT * float(wide @ heights)),
+            smoothing=square * (1 + width) * math.exp(square / 8) * (1 + ORDERS_MARGIN),
+        )
 
     def _decay(self, c: float, height: float) -> float:
         total = 0.0
-        for transform in self._real.transforms:
+        for transform in self._transforms:
             total += min(0.0, transform.decay(c, height))
             if total < -120:
                 break
@@ -355,10 +354,10 @@ class Contour:
 
         This serves losses with atoms, or nearly so, whose transforms hardly decay.
         """
-        real, need = self._real, -math.log(delta) - _ALIASED
+        need = -math.log(delta) - _ALIASED
         with np.errstate(invalid="ignore", divide="ignore"):
-            period = real.periods(need, eps) * 1.02
-            excess = real.value - real.orders * eps - math.log(delta)
+            period = self._periods(need, eps) * 1.02
+            excess = self._value - self._orders * eps - math.log(delta)
             cost = np.where(np.isfinite(period), excess + 0.1 * np.log(period), np.inf)
         index = int(np.argmin(cost))
         if not math.isfinite(cost[index]):
@@ -368,7 +367,7 @@ class Contour:
         width = _FADED / (spacing * max(count, 1))
         if count < 2 or not width <= _WIDEST:
             return None
-        return _summed(real, index, spacing * np.arange(count), -math.inf, width)
+        return self._summed(index, spacing * np.arange(count), -math.inf, width)
 
 
 def _solved(total: _Sum, delta: float, known: Bracket, guess: float) -> Bracket:
