@@ -44,3 +44,11 @@ def test_a_rho_keeps_what_it_kept_when_the_margins_of_floats_were_wider(rho, eps
     assert loss.keeps(epsilon=epsilon, delta=least * (1 + Fraction(1, 10**20)))
     assert not loss.keeps(epsilon=epsilon, delta=least * (1 - Fraction(1, 10**20)))
     assert least * (1 + Fraction(1, 10**15)) < Fraction(loss.delta(epsilon=epsilon))
+
+
+@pytest.mark.parametrize("rho", ["0", "1e-9", "1e6"])
+@pytest.mark.parametrize("epsilon", [0, 10**6])
+def test_extreme_limits_are_decided(rho, epsilon):
+    loss = ZeroConcentrated(rho=rho)
+    assert loss.keeps(epsilon=epsilon, delta=1)
+    assert loss.keeps(epsilon=epsilon, delta=0) == (rho == "0")

@@ -398,9 +398,10 @@ class ZeroConcentrated(PrivacyLoss):
             return True
         rho, curve = float(self.rho), RenyiCurve(rho=self.rho)
         best = MomentBound(curve.log_moment).order_at(float(target))
-        for _ in range(4):  # Newton, to where the derivative of the exponent vanishes
+        for _ in range(8):  # Newton, to where the derivative of the exponent vanishes
             slope = rho * (2 * best + 1) - float(target) - math.log1p(1 / best)
-            best *= math.exp(-slope / (2 * rho * best + 1 / (1 + best)))
+            step = -slope / (2 * rho * best + 1 / (1 + best))
+            best *= math.exp(min(max(step, -1.0), 1.0))
         t = Fraction(best)
         value = self.rho * t * (t + 1) - t * target + t * log(t).high - (1 + t) * log(1 + t).low
         return exp(min(value, Fraction(0))).high <= chance
