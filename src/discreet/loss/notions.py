@@ -77,7 +77,6 @@ from discreet.loss.elementary import (
 )
 from discreet.loss.gaussian import GaussianPair
 from discreet.loss.moments import (
-    MomentBound,
     RenyiCurve,
     group_delta,
     group_renyi,
@@ -231,6 +230,7 @@ class Approximate(_Promise):
 
 
 _FAR: Final = 1000
+_NEWTON: Final = 24
 
 
 @final
@@ -387,24 +387,23 @@ class ZeroConcentrated(PrivacyLoss):
     def renyi(self, order: object) -> float:
         return float_up(self.rho * checked_order(order))
 
-    def keeps(self, *, epsilon: object, delta: object) -> bool:
-        """Compare the delta of the best order, enclosed without the margins of floats.
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Enclose the bound of the best order, without the margins that floats need.
 
-        What ``delta`` allows once is kept here, whatever its last digits become: limits that are
-        stored imply what they were fixed for.
+        So it does not depend on how floats are rounded, and limits that were stored imply later
+        what they were fixed for.
         """
-        target, chance = checked_epsilon(epsilon), checked_delta(delta)
-        if self.delta(epsilon=target) <= chance:
-            return True
-        rho, curve = float(self.rho), RenyiCurve(rho=self.rho)
-        best = MomentBound(curve.log_moment).order_at(float(target))
-        for _ in range(8):  # Newton, to where the derivative of the exponent vanishes
-            slope = rho * (2 * best + 1) - float(target) - math.log1p(1 / best)
-            step = -slope / (2 * rho * best + 1 / (1 + best))
-            best *= math.exp(min(max(step, -1.0), 1.0))
-        t = Fraction(best)
-        value = self.rho * t * (t + 1) - t * target + t * log(t).high - (1 + t) * log(1 + t).low
-        return exp(min(value, Fraction(0))).high <= chance
+        target = checked_epsilon(epsilon)
+        high = self.profile().delta_interval(epsilon=target).high
+        if not self.rho:
+            return Bracket(0.0, high)
+        rho, eps, t = float(self.rho), float(target), 1.0
+        for _ in range(_NEWTON):  # to where the derivative of the exponent vanishes
+            step = (eps - rho * (2 * t + 1) + math.log1p(1 / t)) / (2 * rho * t + 1 / (1 + t))
+            t *= math.exp(min(max(step, -5.0), 5.0))
+        a = Fraction(t)
+        value = self.rho * a * (a + 1) - a * target + a * log(a).high - (1 + a) * log(1 + a).low
+        return Bracket(0.0, min(high, float_up(exp(min(value, Fraction(0))).high)))
 
     def concentrated(self) -> Fraction:
         return self.rho
