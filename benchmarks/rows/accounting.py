@@ -21,7 +21,7 @@ from discreet.loss.calibration import least_scale
 from discreet.loss.composition import Composition
 from discreet.loss.gaussian import GaussianPair
 from discreet.loss.pair import Pair
-from discreet.loss.poisson_sampling import Direction, SampledPair, sampled_gaussian
+from discreet.loss.poisson_sampling import Direction, SampledGaussianCumulants, SampledPair
 from discreet.loss.profile import Profile
 from discreet.loss.pure_pairs import LaplacePair, ResponsePair
 from discreet.loss.rounding import Bracket
@@ -204,7 +204,7 @@ class Field:
         """Evaluate DP-SGD with nothing kept from before."""
 
         def ours() -> Bracket:
-            sampled_gaussian.cache_clear()
+            forget()
             return SGD.answer(1e-6)
 
         name = f"{SGD.name}, first time, delta 1e-06"
@@ -258,7 +258,7 @@ class Field:
         """Find a Rényi divergence of DP-SGD, with nothing kept from before."""
 
         def ours() -> float:
-            sampled_gaussian.cache_clear()
+            forget()
             return SGD.profile().renyi(order=Fraction(13, 2))
 
         name = f"{SGD.name}, Rényi divergence of order 6.5"
@@ -282,9 +282,15 @@ def row(case: Case, delta: float) -> str:
     return f"{case.name}, delta {delta:g}"
 
 
+def forget() -> None:
+    """Drop all that was worked out for samples of Gaussians."""
+    for kept in ("above", "real", "line", "decay"):
+        getattr(SampledGaussianCumulants, kept).cache_clear()
+
+
 def sigma() -> Fraction:
     """Calibrate DP-SGD, with nothing kept from before."""
-    sampled_gaussian.cache_clear()
+    forget()
 
     def loss(scale: Fraction) -> Profile:
         return GaussianDP(mu=1 / scale).profile().sampled(rate=RATE).power(STEPS)

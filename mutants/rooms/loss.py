@@ -38,14 +38,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="noise on integers counts as continuous noise of the same variance",
-        file="discreet/loss/gaussian.py",
-        old="        return self.distance**2 / (self.variance - t), Fraction(1, 1 << bits)",
-        new="        return self.distance**2 / self.variance, Fraction(0)",
-        why="The curve of discrete noise is above that of continuous noise in places.",
-        caught_by=("tests/loss/test_keeps.py::test_the_rough_bound_is_above_the_profile",),
-    ),
-    Mutant(
         name="Laplace noise calibrated for one answer of several",
         file="discreet/loss/calibration.py",
         old='        return times * far / positive(target, name="epsilon")',
@@ -68,14 +60,14 @@ MUTANTS: Final = (
         why="One answer more than the promise allows.",
         caught_by=(
             "tests/loss/test_calibrate.py::test_repeats",
-            "tests/loss/test_calibrate.py::test_how_many_queries_an_error_allows",
+            "tests/course/test_textbook.py::test_how_many_queries_an_error_allows",
         ),
     ),
     Mutant(
         name="the delta of a promise is forgotten",
         file="discreet/loss/notions.py",
-        old="    return Interval(delta + (1 - delta) * low, delta + (1 - delta) * high)",
-        new="    return Interval(low, high)",
+        old="        return Bracket(*Interval(own.delta + kept * low, own.delta + kept * high).floats())",
+        new="        return Bracket(*Interval(low, high).floats())",
         why="The chance of an event that tells everything is not counted.",
         caught_by=(
             "tests/loss/test_notions.py::test_the_profile_says_the_same",

@@ -73,15 +73,19 @@ class DiscreetError(Exception):
         return str(self).splitlines()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild from the sentences, since errors cross process boundaries."""
-        return (_rebuild, (type(self), self.what, self.why, self.do))
+        """Rebuild with all that it holds, since errors cross process boundaries."""
+        return (_rebuild, (type(self), self.args, vars(self)))
 
 
 _NOTHING: Final = "nothing was drawn, read or spent."
 
 
-def _rebuild(kind: type[DiscreetError], what: str, why: str, do: str) -> DiscreetError:
-    return kind(what=what, why=why, do=do)
+def _rebuild(
+    kind: type[DiscreetError], args: tuple[object, ...], held: Mapping[str, Any]
+) -> DiscreetError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(held)
+    return error
 
 
 class InputError(DiscreetError):
@@ -103,10 +107,6 @@ class InputError(DiscreetError):
         else:
             message = "give one line, or what, why and do"
             raise TypeError(message)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild from the line, or from the sentences."""
-        return (type(self), (self.what,)) if self.args == (self.what,) else super().__reduce__()
 
 
 class NotExact(InputError, code="E001"):
@@ -174,17 +174,6 @@ class OverBudget(BudgetError, code="E301"):
         """Keep the sentences, and what programs read."""
         super().__init__(what=what, why=why, do=do)
         self.shortage, self.details = shortage, details
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild with what programs read."""
-        sentences = self.what, self.why, self.do
-        return (_rebuild_over_budget, (*sentences, self.shortage, self.details))
-
-
-def _rebuild_over_budget(
-    what: str, why: str, do: str, shortage: Mapping[str, Any] | None, details: str
-) -> OverBudget:
-    return OverBudget(what=what, why=why, do=do, shortage=shortage, details=details)
 
 
 class LedgerError(DiscreetError):
@@ -265,14 +254,6 @@ class TooNoisy(QuestionError, code="E507"):
         """Keep the sentences, and the price that would do."""
         super().__init__(what=what, why=why, do=do)
         self.epsilon = epsilon
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Rebuild with the price."""
-        return (_rebuild_too_noisy, (self.what, self.why, self.do, self.epsilon))
-
-
-def _rebuild_too_noisy(what: str, why: str, do: str, epsilon: str | None) -> TooNoisy:
-    return TooNoisy(what=what, why=why, do=do, epsilon=epsilon)
 
 
 class PolicyError(DiscreetError):

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.errors import OutOfRange
-from discreet.exact import float_up
+from discreet.exact import float_up, positive
+from discreet.loss import GaussianDP, Laplace, most_repeats
 from discreet.loss.elementary import exp, log, sqrt, tanh_half
 from discreet.loss.notions import Approximate
 from discreet.loss.parameters import (
@@ -132,3 +133,22 @@ def _checked_slack(value: object, *, name: str = "slack") -> Fraction:
             do=f"give {name} > 0, such as 1e-6.",
         )
     return number
+
+
+def most_queries(*, error: object, epsilon: object, delta: object = 0) -> int:
+    """Return how many counting queries may be answered with noise of this standard size.
+
+    The error is the scale of Laplace noise (its mean absolute value) at delta 0, and the standard
+    deviation of Gaussian noise otherwise, whichever kind allows more.  Pure privacy allows about
+    epsilon * error queries, approximate privacy about its square: with error sqrt(n), sqrt(n)
+    against n.
+
+    >>> most_queries(error=100, epsilon=1), most_queries(error=100, epsilon=1, delta=1e-6)
+    (100, 560)
+    """
+    size = positive(error, name="error")
+    pure = most_repeats(Laplace(scale=size), epsilon=epsilon, delta=0)
+    if checked_delta(delta) == 0:
+        return pure
+    gaussian = GaussianDP(mu_squared=1 / size**2)
+    return max(pure, most_repeats(gaussian, epsilon=epsilon, delta=delta))

@@ -73,13 +73,13 @@ def written_kinds(data):
 
 def test_every_class_of_loss_and_pair_can_be_written():
     """Whoever adds one adds its line, and a loss above that holds it."""
-    classes = set()
+    classes, never_stored = set(), {"RenyiPart"}  # a curve as engines see it
     for found in pkgutil.walk_packages(discreet.loss.__path__, "discreet.loss."):
         module = importlib.import_module(found.name)
         for name, of in inspect.getmembers(module, inspect.isclass):
             if of.__module__ == found.name and not name.startswith("_"):
                 final = getattr(of, "__final__", False)
-                if final and issubclass(of, PrivacyLoss | Pair):
+                if final and issubclass(of, PrivacyLoss | Pair) and name not in never_stored:
                     classes.add(of.__name__)
     more = [
         Leaf(loss)

@@ -12,6 +12,7 @@ from discreet_course.textbook import (
     half_square,
     mean_concentration,
     mironov,
+    most_queries,
 )
 
 TENTH = Approximate(epsilon="0.1", delta=0)
@@ -60,3 +61,13 @@ def test_a_slack_of_zero_is_refused():
         advanced(TENTH, count=10, slack=0)
     with pytest.raises(OutOfRange):
         mironov(order=2, value=1, delta=0)
+
+
+def test_how_many_queries_an_error_allows():
+    """Pure privacy allows about sqrt(n) queries at error sqrt(n), approximate privacy about n."""
+    for root in (10, 100, 1000):
+        pure = most_queries(error=root, epsilon=1)
+        approximate = most_queries(error=root, epsilon=1, delta=1e-6)
+        assert pure == root
+        assert approximate >= pure
+        assert approximate == pytest.approx(max(root, root**2 / 17.85), rel=0.02)

@@ -13,7 +13,6 @@ from discreet.loss import (
     gaussian_sigma,
     laplace_scale,
     least_scale,
-    most_queries,
     most_repeats,
 )
 from discreet.loss.calibration import least_fitting
@@ -125,16 +124,6 @@ def test_repeats():
     assert Pure(epsilon="0.01").power(count).delta(epsilon=1) <= 1e-6
     assert Pure(epsilon="0.01").power(count + 1).delta(epsilon=1) > 1e-6
     assert most_repeats(Pure(epsilon=0), epsilon=1) == 10**9
-
-
-def test_how_many_queries_an_error_allows():
-    """Pure privacy allows about sqrt(n) queries at error sqrt(n), approximate privacy about n."""
-    for root in (10, 100, 1000):
-        pure = most_queries(error=root, epsilon=1)
-        approximate = most_queries(error=root, epsilon=1, delta=1e-6)
-        assert pure == root
-        assert approximate >= pure
-        assert approximate == pytest.approx(max(root, root**2 / 17.85), rel=0.02)
 
 
 @settings(max_examples=200)

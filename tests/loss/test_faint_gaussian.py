@@ -12,7 +12,6 @@ from discreet.loss.dots import PrivacyLossDistribution
 from discreet.loss.elementary import gaussian_profile
 from discreet.loss.gaussian import FAINTEST, gaussian_delta, gaussian_deltas
 from discreet.loss.lattice import (
-    ConvolutionErrors,
     Lattice,
     TiltedConvolution,
 )
@@ -87,7 +86,8 @@ def test_a_lattice_that_is_no_number_claims_nothing(side):
     lattice = Lattice.of(
         side, Fraction(1), [(PrivacyLossDistribution(0, np.array([0.5, 0.5])), 1)], 0.0
     )
-    broken = TiltedConvolution.of(lattice, 1.0, np.full(16, np.nan), 0, ConvolutionErrors(0.0, 0.0))
+    nothing = np.full(16, np.nan)
+    broken = TiltedConvolution(lattice, 1.0, 0.0, nothing, 0, 0.0, (nothing, nothing))
     assert broken.bound(0.5) == (math.inf if side == "above" else 0.0)
 
 

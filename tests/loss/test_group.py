@@ -1,4 +1,3 @@
-import math
 import time
 from fractions import Fraction
 
@@ -21,7 +20,7 @@ from discreet.loss.envelope import chained, grouped, upper_envelope
 from discreet.loss.finite import FinitePair, chained_laws
 from discreet.loss.gaussian import GaussianPair
 from discreet.loss.moments import RenyiCurve, group_delta, group_renyi
-from discreet.loss.pure_pairs import DiscreteLaplacePair, LaplacePair, ResponsePair
+from discreet.loss.pure_pairs import LaplacePair, ResponsePair
 from tests.loss.finite_laws import covers, laws, of, times
 from tests.loss.oracles import gaussian, real, response
 
@@ -54,75 +53,6 @@ def test_pure_groups_multiply():
 
 
 F = Fraction
-
-
-def pure_chain_bound(ratio, size, a):
-    """The largest chance after so many steps of laws that differ by this factor, by hand."""
-    for _ in range(size):
-        a = min(ratio * a, 1 - (1 - a) / ratio)
-    return a
-
-
-@pytest.mark.theorem("group-pure-chain")
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-@pytest.mark.parametrize("ratio", [F(3, 2), F(2), F(5)])
-def test_tests_between_two_noises_are_the_iterate(ratio, size):
-    """Exactly: the best power at every false alarm, of noise with this decay, is the iterate."""
-    r = 1 / ratio
-
-    def above(t):
-        return r**t / (1 + r) if t >= 1 else 1 - r ** (1 - t) / (1 + r)
-
-    for t in range(-8, 9):
-        assert pure_chain_bound(ratio, size, above(t)) == above(t - size)
-        for part in (F(1, 3), F(7, 8)):  # a test that accuses at t with a part of its chance
-            a = (1 - part) * above(t + 1) + part * above(t)
-            power = (1 - part) * above(t + 1 - size) + part * above(t - size)
-            assert pure_chain_bound(ratio, size, a) == power
-
-
-@pytest.mark.theorem("group-pure-chain")
-@pytest.mark.parametrize(("size", "ratio"), [(2, F(2)), (3, F(3, 2)), (2, F(4))])
-def test_no_chain_on_a_small_space_loses_more(size, ratio):
-    """All chains of laws on three outcomes with whole weights, each within a factor of the next."""
-    total = 12
-    laws = [(i, j, total - i - j) for i in range(1, total) for j in range(1, total - i)]
-
-    def close(p, q):
-        return all(a <= ratio * b and b <= ratio * a for a, b in zip(p, q, strict=True))
-
-    near = {p: [q for q in laws if close(p, q)] for p in laws}
-    noise = Profile.of_symmetric(DiscreteLaplacePair(1 / F(math.log(ratio)), size))
-    known = [noise.delta(epsilon=F(x, 8)) for x in range(9 * size)]
-    flat = Pure(epsilon=F(math.log(ratio)) * size)
-    closest = 0.0
-    for first in laws:
-        reached = {first}
-        for _ in range(size):
-            reached = {q for p in reached for q in near[p]}
-        for last in reached:
-            for x, most in enumerate(known):
-                factor = math.exp(x / 8)
-                lost = sum(max(0.0, p - factor * q) for p, q in zip(first, last, strict=True))
-                assert lost / total <= most + 1e-12
-                closest = max(closest, lost / total / most if most > 1e-3 else 0.0)
-    assert closest > 0.75
-    assert known[2] < 0.95 * flat.delta(epsilon=F(1, 4))
-
-
-@pytest.mark.theorem("group-pure-chain")
-def test_a_chain_of_pure_losses_is_below_the_group_and_has_its_epsilon():
-    one = Pure(epsilon="0.5")
-    assert one.chain(2).delta(epsilon="0.5") == pytest.approx(0.244918662, abs=1e-9)
-    assert one.chain(1) == one.profile()
-    assert Pure(epsilon=0).chain(5).delta(epsilon=0) == 0
-    for size in (2, 3, 10):
-        group, chain = one.group(size), one.chain(size)
-        assert chain.pure_bound() == group.pure_bound()
-        assert group.dominates(chain)
-        for target in ("0", "0.3", "0.9"):
-            assert chain.delta(epsilon=target) < group.delta(epsilon=target)
-        assert chain.epsilon(delta="1e-3") < group.epsilon(delta="1e-3")
 
 
 @pytest.mark.theorem("group-gaussian")

@@ -12,7 +12,12 @@ from flint import arb
 from discreet.loss import GaussianDP
 from discreet.loss.composition import Composition
 from discreet.loss.gaussian import GaussianPair
-from discreet.loss.poisson_sampling import Direction, SampledPair, sampled_gaussian, sampled_loss
+from discreet.loss.poisson_sampling import (
+    Direction,
+    SampledGaussianCumulants,
+    SampledPair,
+    sampled_loss,
+)
 from tests.loss import truth
 
 pytestmark = pytest.mark.theorem("contour-rounding")
@@ -39,26 +44,26 @@ def modulus(q, mu, w, s):
 
 @pytest.mark.parametrize(("q", "mu", "sign", "c"), LAWS)
 def test_the_majorant_lies_above_at_every_height(q, mu, sign, c):
-    pair = sampled_gaussian(q, mu * mu, sign)
+    decay = SampledGaussianCumulants(q, mu, sign).decay(c)
     w = 1 + c if sign > 0 else -c
     heights = [0.3, 1.0, 3.0, 10.0, 27.0, 100.0, 300.0, 1000.0, 3000.0]
     found = [modulus(q, mu, w, s) for s in heights]
     for j, s in enumerate(heights):
-        assert math.log(max(found[j:])) <= pair.decay(c, s) + 1e-9
-    bounds = [pair.decay(c, s) for s in heights]
+        assert math.log(max(found[j:])) <= decay.log_bound(s) + 1e-9
+    bounds = [decay.log_bound(s) for s in heights]
     assert all(one >= other for one, other in itertools.pairwise(bounds))
 
 
 def test_the_rare_losses_of_narrow_noise_decay_long_before_the_others():
-    pair = sampled_gaussian(0.001, 4.0, 1)
+    decay = SampledGaussianCumulants(0.001, 2.0, 1).decay(1.8)
     w = 2.8
-    assert 20000 * pair.decay(1.8, 40.0) < -60
+    assert 20000 * decay.log_bound(40.0) < -60
     assert 20000 * math.log(modulus(0.001, 2.0, w, 40.0)) < -60
 
 
 def test_nodes_for_the_height_zero_do_not_serve_great_heights():
     """The twin that the grid must not be: it is off by far more than the grid allows for."""
-    pair, s = sampled_gaussian(0.01, 1.0, 1), 300.0
+    pair, s = SampledGaussianCumulants(0.01, 1.0, 1), 300.0
     wrong = []
     for height in (0.0, s):
         nodes = pair.nodes(5.0, height)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.loss import Composition, Profile
-from discreet.loss.contour import SmoothedContour
+from discreet.loss.contour import Contour
 from discreet.loss.finite import FinitePair
 from discreet.loss.lattice import LatticeSearch
 from discreet.loss.pure_pairs import ResponsePair
@@ -22,7 +22,7 @@ def smoothed(*pairs):
     families = {}
     for pair, count in pairs:
         families.setdefault(type(pair), []).append((pair, count))
-    return SmoothedContour([kind.transform_of(members) for kind, members in families.items()], 8)
+    return Contour([kind.transform_of(members) for kind, members in families.items()])
 
 
 @st.composite
@@ -117,9 +117,3 @@ def test_responses_without_a_common_spacing_are_tight():
     assert found.width <= 1e-6
     lattice = LatticeSearch(list(mixed.pairs), 0.0)
     assert lattice.delta(found.high, found.high).high >= 1e-6 * (1 - 1e-4)
-
-
-def test_a_transform_with_too_many_terms_is_left_alone():
-    pair = four_way_response()
-    assert SmoothedContour([FinitePair.transform_of([(pair, 2)])], 1 << 40).delta(0.5) is not None
-    assert SmoothedContour([FinitePair.transform_of([(pair, 2)])], 1 << 40).delta(0.5).width > 0.1

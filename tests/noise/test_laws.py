@@ -311,6 +311,7 @@ def toy_attempt(entropy):
 def test_every_element_keeps_its_own_parameter_in_all_attempts():
     out, source = np.empty(5000, np.int64), stream("own parameters")
     wanted = np.arange(5000) % 8 + 1
-    tablefree.repeated(out, Parameters.each(wanted, 1), toy_attempt(source))
+    parameters = Parameters(wanted.astype(float), lambda index: Fraction(int(wanted[index])))
+    tablefree.repeated(out, parameters, toy_attempt(source))
     assert (out < wanted).all()
     assert all(set(out[wanted == n].tolist()) == set(range(n)) for n in range(1, 9))

@@ -17,11 +17,10 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         gaussian_sigma,
         laplace_scale,
         least_scale,
-        most_queries,
         most_repeats,
     )
     from discreet.loss.composition import Composition
-    from discreet.loss.interop import from_dp_event, from_pld, to_pld
+    from discreet.loss.interop import from_pld, to_pld
     from discreet.loss.moments import RenyiCurve
     from discreet.loss.notions import (
         Approximate,

@@ -1,69 +1,31 @@
-"""Amplification by sampling: profiles, moments and largest losses of a Poisson sample.
+"""Records that are routed, sampled with others, or replaced in a sample.
 
 Trust: kernel.
 
-Theorems (Balle, Barthe and Gaboardi 2018; key ``amplification``).  Let a mechanism with profile h
-run on a sample that is secret, fresh and drawn as stated.
-    Poisson sampling at rate q, a record removed:   h'(a) = q h(1 + (a - 1)/q)   for a >= 1;
-        so (eps, delta) becomes (log(1 + q (e**eps - 1)), q delta).
-    m of n without replacement, a record replaced:  the same with q = m/n and the replace profile.
-    Poisson sampling, a record replaced:            with a' = 1 + q (a - 1) and b = a'/a,
-        h'(a') <= q ((1 - b) h_remove(a) + b h_replace(a)).
-A sample that is used twice is one sample: amplify the composition, not each use.
-
-Theorem (key ``poisson-sampling``).  h_REMOVE(a) = q h(1 + (a-1)/q) for a > 1-q, else 1-a, and
-h_ADD(a) = 1 - a + a h_REMOVE(1/a).  The inner profile is asked for bounds on a whole interval
-around the point, which covers the rounding of the point.
-
-With R = P/Q the inner ratio, the outer one is 1 - q + qR when a person is removed and
-1/(1 - q + qR) when one is added.
-
-The loss of a record that is routed, sampled with others, or replaced in a sample.
+Theorems (key ``amplification``; Balle, Barthe and Gaboardi 2018).  Let m of n records be drawn
+without replacement, q = m/n, and let h be the largest profile of a replaced record, over both
+directions.  Then the outer profile is at most q h(1 + (a - 1)/q) for a >= 1, in both directions.
+Let M = (1-q)R + qP and N = (1-q)R + qP' be Poisson samples in which a record is replaced, a >= 1
+and b = (1-q)(a-1)/q.  For every share s in (0, 1)
+h_MN(a) <= q (s h_PR(b/s) + (1-s) h_PP'(a/(1-s))), and h_MN(a) <= q h_PR(b) and q h_PP'(a).
+Proof.  M - aN = q (P - bR - aP').  Split P into two shares, one against R and one against P'; or
+drop R or P'.  The published bound is the share for which b/s = a/(1-s).
 
 Theorem (key ``routing``).  Interactive mechanisms M_1, ..., M_k run side by side, and one record is
 sent to one of them, chosen by what they said before.  Then the excesses of the profiles add up:
-h(a) - (1 - a)+ <= sum over i of h_i(a) - (1 - a)+.
-Proof: docs/proofs/accounting.md, section 15.
-
-The excess of the reversed pair at 1/a is the excess at a, over a; so excesses add up both ways.
-The sum may have a corner at 1 that points up, or exceed 1: the table cuts it off.
+h(a) - (1 - a)+ <= sum over i of h_i(a) - (1 - a)+.  The excess of the reversed pair at 1/a is the
+excess at a, over a, so excesses add up both ways.  Proof: docs/proofs/accounting.md, section 15.
 
 Theorem (key ``sampled-groups``; Ganesh 2024 for Gaussians).  Let k records enter a sample
 independently with probability q, and let P_j be the distribution with j of them in it, Q = P_0.
 With binomial weights w_j and any a_j >= 0 with w_0 + sum w_j a_j = a over j >= 1, the mixture of
 the P_j has h(a) <= sum w_j h_j(a_j); for a <= w_0 it is 1 - a.  The reversed profile at 1/a is at
 most sum w_j a_j r_j(1/a_j) / a, where r_j are the reversed profiles, and 0 at 1/w_0.
-Proof.  sum
-w_j P_j(S) + (w_0 - a) Q(S) = sum w_j (P_j(S) - a_j Q(S)), and for a <= w_0 no set beats all
-outputs.  Reversed, Q(S) - sum w_j P_j(S)/a - w_0 Q(S)/a = sum w_j a_j (Q(S) - P_j(S)/a_j) / a.
+Proof: docs/proofs/accounting.md, section 15.
 
-The bound is exact when one test is best at all the a_j, as for Gaussians; so the a_j are chosen to
-have tests of one probability under Q.  Which j records entered does not matter: if each choice of j
-records is dominated by (P_j, Q), the sum over choices is too.
-
-All compositions are ordered: they bound the profile of one distribution against another, at every
-ratio. A record that is replaced in a sample: key ``amplification``, proved in ``replaced_record``.
-
-The shapes of a record that is replaced: in a sample of fixed size, or in a Poisson sample.
-
-Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018).  Let m of n records be drawn
-without replacement, q = m/n, and let h be the largest profile of a replaced record, over both
-directions.  Then the outer profile is at most q h(1 + (a - 1)/q) for a >= 1, in both directions.
-
-Moments: this is the profile of a Poisson sample for a >= 1, and its reversal for a < 1, whose
-excess weighs less; so the excess of the moment over 1 is at most twice that of the sample.
-
-Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018 for one share).  Let
-M = (1-q)R + qP and N = (1-q)R + qP', a >= 1 and b = (1-q)(a-1)/q.  For every share s in (0, 1)
-h_MN(a) <= q (s h_PR(b/s) + (1-s) h_PP'(a/(1-s))).  Also h_MN(a) <= q h_PR(b) and q h_PP'(a).
-Proof.  M - aN = q (P - bR - aP').  Split P into two shares, one against R and one against P'; or
-drop R or P'.  The published bound is the share for which b/s = a/(1-s).
-
-With one test for both terms the bound is exact, as for Gaussians on a line; so ratios are chosen to
-have tests of one probability under P.  For ratios u of (P, R) and v of (P, P') the share of P' is
-a/v, and a = (1 + k) / (k + 1/v) with k = (1-q)/(qu).
-
-The chain M, R, N bounds as well (key ``group-profile``): h_MN(ab) <= h_MR(a) + a h_RN(b).
+Bounds with free ratios are exact where one test is best at all of them, as for Gaussians on a line;
+so ratios are chosen to have tests of one probability.  All compositions are ordered: they bound the
+profile of one distribution against another, at every ratio.
 """
 
 from __future__ import annotations
@@ -184,18 +146,13 @@ def added_moment(rate: Fraction, inner: Callable[[float], float], t: float) -> f
 
 
 def _mixed(q: float, log_moment: float) -> float:
-    """Bound ln(1 - q + q e**m) for m >= 0."""
     if log_moment < 1:
         return math.log1p(q * math.expm1(log_moment))
     return log_moment + math.log(q + (1 - q) * math.exp(-log_moment))
 
 
 def removed_loss(rate: Fraction, inner: float, *, up: bool) -> float:
-    """Evaluate ln(1 - q + q e**l) at an inner loss l >= 0, rounded up or down.
-
-    >>> round(removed_loss(Fraction(1, 2), 1.0, up=True), 12)
-    0.620114506958
-    """
+    """Evaluate ln(1 - q + q e**l) at an inner loss l >= 0, rounded up or down."""
     q = float_up(rate) if up else float_down(rate)
     if inner > 600:  # at most l, at least l + ln q
         far = inner + math.log(q) * (1 + 16 * UNIT) if q else 0.0
@@ -204,11 +161,7 @@ def removed_loss(rate: Fraction, inner: float, *, up: bool) -> float:
 
 
 def added_loss(rate: Fraction, inner: float, *, up: bool) -> float:
-    """Evaluate -ln(1 - q + q e**-l) at a reversed inner loss 0 <= l <= inf, rounded up or down.
-
-    >>> round(added_loss(Fraction(1, 2), 1.0, up=True), 12)
-    0.379885493042
-    """
+    """Evaluate -ln(1 - q + q e**-l) at a reversed inner loss 0 <= l <= inf, rounded up or down."""
     q = float_up(rate) if up else float_down(rate)
     y = q * math.expm1(-inner)
     if 1 + y < 1e-9:  # an error of y counts 1/(1 + y) times at most
@@ -255,7 +208,6 @@ class RoutedPair(CurvedPair):
         return summed_moments(self.parts, t)
 
     def growth(self) -> MomentGrowth | None:
-        """Take the largest, and the logarithm of their number."""
         return largest_growth(dict(self.parts), sum(count for _, count in self.parts))
 
 
@@ -355,14 +307,12 @@ class SampledGroupPair(CurvedPair):
         )
 
     def growth(self) -> MomentGrowth | None:
-        """A mixture with Q loses no more than the largest of its parts."""
         _, kept, _ = self._weights()
         lost = self.turned and any(c.infinity().high for c, _ in kept)
         return None if lost else largest_growth([c for c, _ in kept])
 
 
 def _mixed_of_mixtures(none: float, parts: list[tuple[float, float]]) -> float:
-    """Return ln(none + sum of w e**x)."""
     top = max(0.0, *(x for _, x in parts))
     if math.isinf(top):
         return top
@@ -371,13 +321,7 @@ def _mixed_of_mixtures(none: float, parts: list[tuple[float, float]]) -> float:
 
 
 def routed(compositions: Sequence[Composition]) -> Composition:
-    """Return a composition above a record that is sent to one of several mechanisms as they go.
-
-    >>> from discreet.loss.pure_pairs import ResponsePair
-    >>> leaky = Composition(((ResponsePair(Fraction(0), Fraction(1, 1000)), 1),))
-    >>> round(routed([leaky] * 10).delta(1.0).high, 9)
-    0.01
-    """
+    """Return a composition above a record that is sent to one of several mechanisms as they go."""
     parts = Counter(c for c in compositions if c.pairs or c.renyi is not None)
     if parts.total() <= 1:
         return next(iter(parts), Composition())
@@ -388,11 +332,6 @@ def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:
     """Return a composition above k records that each enter a Poisson sample, against none of them.
 
     ``towards[j - 1]`` is the ordered composition (P_j, Q): j of them in the sample, against none.
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> far = [Composition(((GaussianPair(Fraction(j * j)), 1),)) for j in (1, 2)]
-    >>> round(sampled_group(far, "0.1").delta(0.5).high, 6)
-    0.014529
     """
     chance = checked_rate(rate)
     if not towards:
@@ -460,7 +399,6 @@ class FixedSizePair(CurvedPair):
         return math.log1p(2 * math.expm1(max(value, 0.0))) * (1 + MOMENT_MARGIN)
 
     def growth(self) -> MomentGrowth | None:
-        """Take the largest, and the logarithm of twice their number."""
         return largest_growth(self.parts, 2 * len(self.parts))
 
 
@@ -557,11 +495,6 @@ def poisson_replaced(
     """Return a composition above ((1-q)R + qP, (1-q)R + qP'), a record replaced before sampling.
 
     ``removed`` is the ordered composition (P, R), ``inserted`` is (R, P'), ``replaced`` (P, P').
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> one, two = (Composition(((GaussianPair(Fraction(m * m)), 1),)) for m in (1, 2))
-    >>> round(poisson_replaced(one, one, two, "0.1").delta(0.3).high, 6)
-    0.009697
     """
     chance = checked_rate(rate)
     if chance > NEARLY_ALL:  # a common part of two distributions hides, in both directions

@@ -36,11 +36,7 @@ Point = tuple[int, float]
 @final
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """All positive dyadic rationals of ``bits`` significant bits, numbered in order from 1.
-
-    >>> [float(_Grid(4).scale(index)) for index in (-9, 0, 3, 8)]
-    [0.46875, 1.0, 1.375, 2.0]
-    """
+    """All positive dyadic rationals of ``bits`` significant bits, numbered in order from 1."""
 
     bits: int
 
@@ -66,11 +62,7 @@ class _Grid:
 def least_fitting(
     excess: Callable[[Fraction], float], bits: int, *, guess: float | None = None
 ) -> Fraction:
-    """Return a scale with an excess of at most zero, where the next smaller one has more.
-
-    >>> least_fitting(lambda scale: 3 - float(scale) ** 2, 8)
-    Fraction(111, 64)
-    """
+    """Return a scale with an excess of at most zero, where the next smaller one has more."""
     grid = _Grid(whole(bits, name="bits", low=4, high=60))
     start = 0 if guess is None else grid.index(guess)
     step = grid.octave if guess is None else max(grid.octave >> 6, 1)
@@ -223,23 +215,3 @@ def most_repeats(loss: PrivacyLoss, *, epsilon: object, delta: object = 0) -> in
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
-
-
-def most_queries(*, error: object, epsilon: object, delta: object = 0) -> int:
-    """Return how many counting queries may be answered with noise of this standard size.
-
-    The error is the scale of Laplace noise (its mean absolute value) at delta 0, and the standard
-    deviation of Gaussian noise otherwise, whichever kind allows more.  Pure privacy allows about
-    epsilon * error queries, approximate privacy about its square: with error sqrt(n), sqrt(n)
-    against n.
-
-    >>> most_queries(error=100, epsilon=1), most_queries(error=100, epsilon=1, delta=1e-6)
-    (100, 560)
-    """
-    size = positive(error, name="error")
-    laplace = Profile.of(LaplacePair(1 / size))
-    pure = most_repeats(laplace, epsilon=epsilon, delta=0)
-    if checked_delta(delta) == 0:
-        return pure
-    gaussian = GaussianDP(mu_squared=1 / size**2)
-    return max(pure, most_repeats(gaussian, epsilon=epsilon, delta=delta))

@@ -12,16 +12,13 @@ pairs are products themselves and name their factors.  Let k be the probability 
 and D the finite part of the others, E_P[(1 - e**(eps - L))+ ; L < inf].  The profile is
 P[L = inf] + k D(eps), since a leak that does not occur adds a loss of zero.
 
-Every engine encloses D: closed forms, then lists of few losses, then the contour, then the lattice.
-Which one answers affects time and width, never validity.  Where a part is known by a curve alone,
-moments give the upper end, or the curve joins the lattice, and the lower end is zero.
+D is enclosed by a closed form, else by lists of few losses, else by the contour, and where that is
+wide by the lattice.  Which one answers affects time and width, never validity.  Where a part is
+known by a curve alone, moments give the upper end, or the curve joins the lattice.
 
 Where pairs know a curve of the same releases, products in which curves take the place of some
 pairs bound the composition too, so the smallest answer is returned (key ``two-bounds``).  From
 below, each such pair is replaced by one that its two bounds allow, and a curve by a Gaussian.
-
-Theorem keys: ``dominating-pair``, ``gaussian-profile``, ``renyi-to-approximate``, ``two-bounds``,
-``few-losses``, ``contour-aliasing``, ``tilted-lattice``.
 """
 
 from __future__ import annotations
@@ -39,8 +36,8 @@ import numpy as np
 from discreet.errors import OutOfRange
 from discreet.exact import exact_sum, float_down, float_up
 from discreet.loss.dots import Floats
-from discreet.loss.finite import Enumeration, beside_curve, enumeration
-from discreet.loss.gaussian import GaussianPair, SmoothedGaussianPair, gaussian_delta
+from discreet.loss.finite import Enumeration, enumeration
+from discreet.loss.gaussian import GaussianPair, SmoothedGaussianPair
 from discreet.loss.moments import MomentBound, RenyiCurve, largest_epsilon_above, smallest_epsilon
 from discreet.loss.pair import Counted, Pair, transforms
 from discreet.loss.pure_pairs import ResponsePair
@@ -53,9 +50,9 @@ if TYPE_CHECKING:  # loaded when first used, because closed forms are enough for
 End = Callable[[float], float]
 """A bound on a profile, from one side."""
 
-_GOOD: Final = 1e-7  # a bracket this narrow needs no second engine
+_CLEAR: Final = 1e-7  # of a delta: a bracket this narrow needs no second engine
+_GOOD_ENOUGH: Final = 1e-6  # the same of an epsilon, and in tables
 _CLOSE: Final = 1e-12  # of an epsilon, where a closed form or a list answers
-_GOOD_IN_TABLES: Final = 1e-6
 _FAINT: Final = 1e-25  # not worth a second engine
 _RARE: Final = 1e-9
 _FEW: Final = 16  # pairs whose infinite losses are counted exactly
@@ -108,11 +105,11 @@ class Product:
         """Return the order whose moment tells most about the epsilon at delta > 0."""
         return (self._line or self._moments()).order_for(delta)
 
-    def delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
-        """Enclose the profile at eps >= 0; without ``low``, from above."""
+    def delta(self, eps: float, *, lattice: bool = True) -> Bracket:
+        """Enclose the profile at eps >= 0; without ``lattice``, from moments beside a curve."""
         if self._lost == 1:
             return Bracket(1.0, 1.0)
-        return self._with_infinite(self._finite_delta(eps, low=low, lattice=lattice))
+        return self._with_infinite(self._finite_delta(eps, lattice=lattice))
 
     def deltas(self, eps: Floats, scale: float) -> Iterator[Bracket]:
         """Enclose the profile at many points, by few sums and lattices of one scale."""
@@ -121,7 +118,7 @@ class Product:
         on_contour = iter(known if self._line is None else self._line.deltas(inside))
         for each in eps.tolist():
             finite = next(on_contour) if each < self.largest else Bracket(0.0, 0.0)
-            if finite.width > _GOOD_IN_TABLES * finite.high and finite.high > _FAINT:
+            if finite.width > _GOOD_ENOUGH * finite.high and finite.high > _FAINT:
                 other = self._lattice.delta(each, scale)
                 finite = finite if other is None else finite.meet(other)
             yield self._with_infinite(finite)
@@ -131,28 +128,24 @@ class Product:
         most = self.infinite.high + finite.high * self._kept.high * (1 + 2 * PRODUCT_MARGIN)
         return Bracket.within(least * (1 - PRODUCT_MARGIN), most * (1 + PRODUCT_MARGIN), ceil=1.0)
 
-    def epsilon(
-        self, delta: Fraction, *, low: bool = True, lattice: bool = True, finer: bool = True
-    ) -> Bracket:
+    def epsilon(self, delta: Fraction, *, lattice: bool = True) -> Bracket:
         """Enclose the smallest epsilon >= 0 with a profile of at most delta < 1.
 
-        Without ``low``, from above; without ``finer``, on one lattice; without ``lattice``, on none
-        (beside a curve it takes long).
+        Without ``lattice``, on none: beside a curve it takes long.
         """
         ends = Fraction(self.infinite.high), Fraction(self.infinite.low)
         most_lost, least_lost = ends if self._lost is None else (self._lost, self._lost)
         least, most = float_down(delta - most_lost), float_up(delta - least_lost)
         if most < 0:
             return Bracket(math.inf, math.inf)
-        how = {"lattice": lattice, "finer": finer}
         if 0 < least == most and self._kept.low == 1.0:
-            return self._finite_epsilon(least, low=low, **how)
-        bottom = self._least_epsilon(most) if low else 0.0
+            return self._finite_epsilon(least, lattice=lattice)
+        bottom = self._least_epsilon(most)
         if least <= 0:
             known = least == 0 and most_lost == least_lost
             return Bracket(bottom, self.largest if known else math.inf)
         share = least if self._kept.high == 1.0 else least / self._kept.high * (1 - 4 * UNIT)
-        top = self._finite_epsilon(share, low=low, **how).high
+        top = self._finite_epsilon(share, lattice=lattice).high
         return Bracket(bottom, max(bottom, top))
 
     def _least_epsilon(self, delta: float) -> float:
@@ -166,38 +159,34 @@ class Product:
         share = delta / self._kept.low * (1 + 4 * UNIT) if self._kept.low else math.inf
         return self._finite_epsilon(share).low
 
-    def _finite_delta(self, eps: float, *, low: bool = True, lattice: bool = True) -> Bracket:
+    def _finite_delta(self, eps: float, *, lattice: bool = True) -> Bracket:
         """Enclose the finite part at eps >= 0."""
         if eps >= self.largest or math.isinf(eps):
             return Bracket(0.0, 0.0)
         if self._closed is not None:
             return self._closed(eps)
         curved = self._renyi is not None
-        low = low and not curved
         if self._few is not None:
-            known = self._few.delta(eps, low=low)
-            if curved or self._few.complete(known.high):
+            known = self._few.delta(eps)
+            if self._few.complete(known.high):
                 return known
         line = self._line
         best = Bracket(0.0, self._moments().delta(eps)) if line is None else line.delta(eps)
-        if best.width > _GOOD * best.high and lattice and (self._pairs or not curved):
-            other = self._lattice.delta(eps, 2 * max(eps, 1.0), low=low)
+        if best.width > _CLEAR * best.high and lattice and (self._pairs or not curved):
+            other = self._lattice.delta(eps, 2 * max(eps, 1.0))
             best = best if other is None else best.meet(other)
         return Bracket(best.low, max(best.high, TINIEST))  # what underflows is above zero
 
-    def _finite_epsilon(
-        self, delta: float, *, low: bool = True, lattice: bool = True, finer: bool = True
-    ) -> Bracket:
+    def _finite_epsilon(self, delta: float, *, lattice: bool = True) -> Bracket:
         """Enclose the epsilon at which the finite part is delta > 0."""
         curved = self._renyi is not None
-        low = low and not curved
         if delta >= 1.0 or not (curved or (self._pairs and self.largest)):
             return Bracket(0.0, 0.0)
         closed, few, line = self._closed, self._few if self._closed is None else None, None
         if closed is not None:
             return self._invert(lambda eps: closed(eps).high, lambda eps: closed(eps).low, delta)
         if few is not None and few.complete(delta):
-            known = self._invert(few.upper, few.lower if low else None, delta)
+            known = self._invert(few.upper, few.lower, delta)
             if math.isfinite(known.high):
                 return known
         line = self._line
@@ -205,14 +194,14 @@ class Product:
         best = Bracket(0.0, min(ceiling, self.largest))
         if line is not None:
             best = line.epsilon(delta, best.high)
-        wide = best.width > _GOOD * max(1.0, best.high)
+        wide = best.width > _GOOD_ENOUGH * best.high
         if wide and lattice and (self._pairs or not curved):
             scale = 2 * (min(best.high, _FAR) if curved else best.high)
-            other = self._lattice.epsilon(delta, best.high, scale, low=low, finer=finer)
+            other = self._lattice.epsilon(delta, best.high, scale)
             best = best if other is None else best.meet(other)
         return best
 
-    def _invert(self, upper: End, lower: End | None, delta: float) -> Bracket:
+    def _invert(self, upper: End, lower: End, delta: float) -> Bracket:
         """Invert bounds that are known everywhere; small answers as accurately as large ones."""
         high = min(math.sqrt(-2 * math.log(delta)), self.largest)
         while high < self.largest and upper(high) > delta:
@@ -226,8 +215,6 @@ class Product:
             if top >= 1.0:
                 break
             guess, tolerance = top, _CLOSE * top
-        if lower is None:
-            return Bracket(0.0, top)
         return Bracket(largest_epsilon_above(lower, delta, high=top, tolerance=tolerance), top)
 
     def _moments(self) -> MomentBound:
@@ -243,11 +230,7 @@ class Product:
 
     @cached_property
     def _few(self) -> Enumeration | None:
-        if self._renyi is None or not self._pairs:
-            return enumeration(self._pairs)
-        from discreet.loss.polygon import RenyiPart
-
-        return beside_curve(self._pairs, RenyiPart(self._renyi).finite_parts)
+        return enumeration(self._pairs) if self._renyi is None else None
 
     @cached_property
     def _line(self) -> Contour | None:
@@ -260,12 +243,12 @@ class Product:
     @cached_property
     def _lattice(self) -> LatticeSearch:
         """The lattice engine, Gaussians beside the lattice."""
-        from discreet.loss.lattice import LatticeSearch, OnLattice
+        from discreet.loss.lattice import LatticeSearch
         from discreet.loss.polygon import RenyiPart
 
         gaussian = [p.mu_squared for p, _ in self._pairs if isinstance(p, GaussianPair)]
         square = sum(gaussian, Fraction(0))
-        rest: list[tuple[OnLattice, int]] = [
+        rest: list[tuple[Pair, int]] = [
             (p, n) for p, n in self._pairs if not isinstance(p, GaussianPair)
         ]
         if self._renyi is not None:
@@ -292,12 +275,7 @@ def split_product(pairs: Iterable[tuple[Pair, int]]) -> tuple[Counted, Counted]:
 
 
 def infinite_mass(pairs: Counted) -> Bracket:
-    """Enclose the probability that one of the losses is infinite.
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> infinite_mass(((GaussianPair(Fraction(1)), 1),))
-    Bracket(low=0.0, high=0.0)
-    """
+    """Enclose the probability that one of the losses is infinite."""
     low = high = 0.0  # logarithms of the probability that all losses are finite, negated
     for pair, count in pairs:
         mass = pair.infinity()
@@ -335,7 +313,6 @@ def _exactly_lost(pairs: Counted) -> Fraction | None:
 
 
 _FAR: Final = 60.0  # the scale of a lattice beside a curve, at most
-_LEAK_SHARE: Final = 14  # bits of a delta: less of it moves delta as little as rounding rho does
 _WORTH: Final = 0.5  # of ln delta: a smaller gain of curves is lost again by converting them
 _MANY: Final = 16  # pairs that take seconds on a lattice
 _MOST_COUNTED: Final = 10**50
@@ -367,7 +344,6 @@ class Composition:
 
     @classmethod
     def of(cls, pair: Pair, count: int = 1) -> Self:
-        """Run one pair, once or several times."""
         return cls(((pair, count),))
 
     def __eq__(self, other: object) -> bool:
@@ -381,13 +357,11 @@ class Composition:
         return int(self._known["hash"])
 
     def compose(self, other: Composition) -> Composition:
-        """Run both."""
         curves = [curve for curve in (self.renyi, other.renyi) if curve is not None]
         renyi = curves[0] + curves[1] if len(curves) == 2 else curves[0] if curves else None
         return Composition((*self.pairs, *other.pairs), renyi)
 
     def power(self, count: int) -> Composition:
-        """Run it count times."""
         renyi = self.renyi.times(count) if self.renyi is not None and count else None
         return Composition(tuple((pair, n * count) for pair, n in self.pairs), renyi)
 
@@ -436,7 +410,6 @@ class Composition:
         return self._known[chosen]  # type: ignore[no-any-return]
 
     def _attained(self) -> Product:
-        """A product that satisfies both bounds of every pair."""
         if "attained" not in self._known:
             least = tuple(
                 (pair.attained() if pair.two_bounds else pair, count) for pair, count in self.pairs
@@ -471,22 +444,6 @@ class Composition:
                 total = sum(gains[pair] for pair in chosen)
                 yield self._product(chosen), total > _WORTH and len(self.pairs) <= _MANY
 
-    def _rough(self, eps: float, enough: float) -> float:
-        """Bound the profile by one continuous Gaussian and a leak above all pairs, if there is one.
-
-        Theorem key ``gaussian-smoothing``.  A leak of a small share of ``enough`` takes the least
-        noise away.  This takes a tenth of the time of lists and lattices, and is often enough.
-        """
-        bits, leak, squares = _LEAK_SHARE - math.frexp(enough)[1], Fraction(0), []
-        for pair, count in self.pairs:
-            smooth = pair.smoothed(max(bits, 0)) if self.renyi is None else None
-            if smooth is None:
-                return math.inf
-            squares.append(smooth[0] * count)
-            leak += smooth[1] * count
-        high = gaussian_delta(exact_sum(squares), eps).high + float_up(leak)
-        return min(high * (1 + PRODUCT_MARGIN), 1.0)
-
     def infinity(self) -> Bracket:
         """Enclose the mass of infinite losses."""
         return self._product().infinite
@@ -516,13 +473,7 @@ class Composition:
         return self.renyi is None and self._product().is_simple
 
     def deltas(self, eps: Floats) -> tuple[Floats, Floats]:
-        """Bound the profile at many eps >= 0 from both sides.
-
-        >>> one = Composition.of(GaussianPair(Fraction(1)))
-        >>> low, high = one.deltas(np.array([0.0, 1.0]))
-        >>> bool((low <= high).all()), round(float(high[1]), 9)
-        (True, 0.126936738)
-        """
+        """Bound the profile at many eps >= 0 from both sides."""
         match self.pairs:
             case ((GaussianPair() as pair, 1),) if self.renyi is None:
                 return pair.finite_parts(eps)
@@ -550,21 +501,15 @@ class Composition:
             low * (1 - 4 * PRODUCT_MARGIN), high * (1 + 4 * PRODUCT_MARGIN), ceil=1.0
         )
 
-    def delta_above(self, epsilon: float, *, enough: float = 0.0) -> float:
-        """Bound the profile at any real epsilon from above, for less work than both ends.
-
-        A bound of at most ``enough`` is not lowered any further.
-        """
+    def delta_above(self, epsilon: float) -> float:
+        """Bound the profile at any real epsilon from above, for less work than both ends."""
         if epsilon < 0:
             return self.delta(epsilon).high
-        known = math.isfinite(epsilon)
-        if enough and known and (rough := self._rough(epsilon, enough)) <= enough:
-            return rough
         whole = self._product()
-        high = whole.delta(epsilon, low=False).high
-        if high > enough and known and (doubled := self._two_bounds()):
+        high = whole.delta(epsilon).high
+        if math.isfinite(epsilon) and (doubled := self._two_bounds()):
             for other, lattice in self._beside(doubled, lambda: whole.order_at(epsilon)):
-                high = min(high, other.delta(epsilon, low=False, lattice=lattice).high)
+                high = min(high, other.delta(epsilon, lattice=lattice).high)
         return high
 
     def epsilon(self, delta: float | Fraction) -> Bracket:
@@ -578,22 +523,19 @@ class Composition:
         high = self._lowered(chance, bracket.high, doubled)
         return Bracket(min(self._attained().epsilon(chance).low, high), high)
 
-    def epsilon_above(self, delta: float | Fraction, *, finer: bool = True) -> float:
-        """Bound the smallest epsilon >= 0 from above, for less work than both ends.
-
-        Without ``finer`` it may lie about a thousandth higher, and takes a tenth of the time.
-        """
+    def epsilon_above(self, delta: float | Fraction) -> float:
+        """Bound the smallest epsilon >= 0 from above, for less work than both ends."""
         chance, whole = _probability(delta), self._product()
         if chance >= 1:
             return 0.0
-        high = whole.epsilon(chance, low=False, finer=finer).high
+        high = whole.epsilon(chance).high
         return self._lowered(chance, high, self._two_bounds()) if chance else high
 
     def _lowered(self, delta: Fraction, high: float, doubled: frozenset[Pair]) -> float:
         """Lower a bound on epsilon to that of products in which curves take the place of pairs."""
         whole, chance = self._product(), max(float(delta), TINIEST)
         for other, lattice in self._beside(doubled, lambda: whole.order_for(chance)):
-            high = min(high, other.epsilon(delta, low=False, lattice=lattice).high)
+            high = min(high, other.epsilon(delta, lattice=lattice).high)
         return high
 
 

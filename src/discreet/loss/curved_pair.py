@@ -3,16 +3,10 @@
 Trust: kernel.
 
 Definition.  ``half_profile`` bounds h_PQ(a) for ratios a >= 1, and that of the reversed pair bounds
-h_QP(a); together they bound the profile at every ratio, by a table of polygons that is worked out
-when it is needed.  Where the bounds enclose a profile, the pair is the one with that profile.
-Where they are known from above only, the pair is the one whose profile joins them.
-
-Theorem (key ``dots``).  Every function that is convex, falls from 1 at 0 and is nowhere below
-(1 - a)+ is the profile of a pair.  Upper bounds of a convex function stay bounds when they are
-joined by chords, so the pair dominates whatever the bounds are true of.
-
-A composition that is sampled, chosen or grouped is asked for its profile thousands of times; the
-table asks once at each of its knots.
+h_QP(a); together they bound the profile at every ratio, by a table of polygons (key ``dots``) that
+asks once at each of its knots.  Where the bounds enclose a profile, the pair is the one with that
+profile; where they are known from above only, the pair is the one whose profile joins them, which
+dominates whatever the bounds are true of.
 """
 
 from __future__ import annotations
@@ -228,12 +222,7 @@ class CompositionPair(CurvedPair):
 
 
 def as_one_pair(composition: Composition) -> Pair:
-    """Return the pair of a composition of one, or one for the whole.
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> as_one_pair(Composition.of(GaussianPair(Fraction(1))))
-    GaussianPair(mu_squared=Fraction(1, 1))
-    """
+    """Return the pair of a composition of one, or one for the whole."""
     match composition.pairs:
         case ((pair, 1),) if composition.renyi is None:
             return pair

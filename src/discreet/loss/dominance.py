@@ -11,8 +11,7 @@ bounded-range pair, since (1 - u)**2 / (1 - e**-epsilon) <= 1 - u for u = e**((x
 one (key ``log-concave-moves``), and narrower discrete Laplace noise wider (key ``wider-laplace``);
 at distance 1 it is randomized response, and at no distance does it exceed the one of its largest
 loss. Of curves that are lines the steeper dominates.  A pair that knows a curve as well dominates
-only what lies below both.  A matching that exists proves domination; one that is not found proves
-nothing.
+only what lies below both.  A matching that is not found proves nothing.
 
 Theorem (key ``wider-laplace``; the quotient of characteristic functions is a/b + (1 - a/b) times
 that of ratio b but for a positive factor; enumeration in tests).  Discrete Laplace noise with
@@ -46,12 +45,7 @@ if TYPE_CHECKING:  # for annotations alone: a composition arrives with its metho
 
 
 def largest_loss(composition: Composition) -> Fraction | None:
-    """Bound the largest loss, exactly where the pairs are known so; None where it is infinite.
-
-    >>> from discreet.loss.composition import Composition
-    >>> largest_loss(Composition(pairs=((ResponsePair(Fraction(1, 10)), 10),), renyi=None))
-    Fraction(1, 1)
-    """
+    """Bound the largest loss, exactly where the pairs are known so; None where it is infinite."""
     if composition.renyi is not None:
         return None
     terms: list[Fraction] = []
@@ -93,14 +87,7 @@ def _largest_of(pair: Pair) -> Fraction | None:
 
 
 def dominates(larger: Composition, smaller: Composition) -> bool:
-    """Return True if a matching proves that ``larger`` dominates ``smaller``.
-
-    >>> from discreet.loss.composition import Composition
-    >>> one = Composition(pairs=((LaplacePair(Fraction(1)), 2),), renyi=None)
-    >>> two = Composition(pairs=((ResponsePair(Fraction(1)), 3),), renyi=None)
-    >>> dominates(two, one), dominates(one, two)
-    (True, False)
-    """
+    """Return True if a matching proves that ``larger`` dominates ``smaller``."""
     if larger == smaller:
         return True
     if smaller.renyi is not None and not _higher(larger.renyi, smaller.renyi):
@@ -114,12 +101,7 @@ def dominates(larger: Composition, smaller: Composition) -> bool:
 
 
 def largest_only(compositions: Sequence[Composition]) -> tuple[Composition, ...]:
-    """Drop repeated compositions, and those that another one dominates.
-
-    >>> from discreet.loss.composition import Composition
-    >>> largest_only([Composition(), Composition()])
-    (Composition(pairs=(), renyi=None),)
-    """
+    """Drop repeated compositions, and those that another one dominates."""
     kept: list[Composition] = []
     for composition in dict.fromkeys(compositions):
         if not any(dominates(other, composition) for other in kept):

@@ -9,14 +9,7 @@ lies above the extensions of the chords of both neighboring cells; lowering the 
 by the largest gap between chord and extensions gives lines below h.  A distribution with slopes s_k
 on [a_k, a_{k+1}] has Q-masses s_{k-1} - s_k.  Raising slopes (from the right) or lowering them
 (from the left) until they are ordered keeps the side of the bound, and so does a line below a
-corner that points up.
-
-For one atom of mass p at x in [kh, (k+1)h] lines from above split it into p - b at kh and b at
-(k+1)h, where b = p (1 - e**(kh - x)) / (1 - e**-h): both probabilities of the cell stay, and
-the profile is unchanged at every multiple of h.  Moving mass down lowers a profile.
-
-Values and slopes come with brackets, so rounding is on the safe side throughout
-(docs/proofs/accounting.md, section 6).
+corner that points up.  Rounding: docs/proofs/accounting.md, section 6.
 """
 
 from __future__ import annotations

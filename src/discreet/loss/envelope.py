@@ -1,45 +1,34 @@
-"""One pair above several, for adaptive choices, and one pair for a small finite product.
+"""One pair above several, for adaptive choices; chains of steps, and groups.
 
 Trust: kernel.
-
-Definition.  The outcomes of the product are the tuples of outcomes; probabilities multiply.
-Outcomes with the same ratio p/q are merged, which changes neither the profile nor that of any
-mixture of the two distributions, since a mixture is a function of the ratio.
 
 Definition.  The envelope of pairs is a pair whose profile is the largest of theirs at every ratio.
 Theorem (key ``adaptive-choice``; Zhu, Dong and Wang 2022, Optimal Accounting of Differential
 Privacy via Characteristic Function).  If a release is dominated by one of several pairs, and which
 one may depend on earlier outputs, then its composition with other releases is dominated by the
 product with the envelope; composing each choice apart and taking the largest is not enough.
-Proof.
-The largest of convex, falling functions is convex and falling, so it is the profile of some pair.
-That pair dominates the release whatever the choice, so ``dominating-pair`` applies.
+Proof.  The largest of convex, falling functions is convex and falling, so it is the profile of some
+pair.  That pair dominates the release whatever the choice, so ``dominating-pair`` applies.
 
 For finite pairs the envelope is exact.  A finite profile h(a) = sum of (p - a q)+ is linear between
 the ratios p/q; so is the largest of several, between their ratios and the points where two cross.
 Atoms come back from it as changes of slope: q = change at a, p = a q.
-
-Otherwise the envelope is a curved pair.  Its moments: with f(r) = r**(t+1), E_Q[f(R)] is 1 plus the
-integral of f''(a) (h(a) - (1 - a)+), so that the excess over 1 of the envelope's moment is at most
-the sum of the excesses of the others.
-
-Two steps of a chain: nodes of upper polygons, matched, and the shape of both together.
+Otherwise the envelope is a curved pair.  With f(r) = r**(t+1), E_Q[f(R)] is 1 plus the integral of
+f''(a) (h(a) - (1 - a)+), so the excess over 1 of its moment is at most the sum of the others'.
 
 Definition.  The outline of a pair is its upper polygon at all ratios.  A cell between two nodes
 belongs to one test, which is passed with probability ``first`` under the first distribution and
 ``second`` under the second: the polygon has height h, slope -second and intercept first on it.
 Bounds that add up profiles of several pairs, each at a ratio of its own, are least where the tests
-behind the ratios agree.  ``matched_nodes`` walks along all outlines, from the surest test to the
-rarest; which nodes are matched affects how tight a bound is, never whether it holds.
+behind the ratios agree; which nodes are matched affects how tight a bound is, never whether it
+holds.
 
-Theorem (key ``group-profile``; Dong, Roth and Su 2022).  From (P, R) and (R, Q):
-h_PQ(ab) <= h_PR(a) + a h_RQ(b), for all a, b > 0.
+Theorem (key ``group-profile``; Dong, Roth and Su 2022, theorem 2.14).  From (P, R) and (R, Q):
+h_PQ(ab) <= h_PR(a) + a h_RQ(b), for all a, b > 0.  With ratios whose tests have one probability
+under R, this is the power curve of (P, R) applied to that of (R, Q).
 Proof.  P(S) - ab Q(S) = P(S) - a R(S) + a (R(S) - b Q(S)).
-
-The bound is least where both terms have one test, so ratios are chosen to have tests of one
-probability under R; then it is the power curve of (P, R) applied to that of (R, Q). Moments: with
-1/p + 1/q = 1 Hölder's inequality gives, for the moments K of the steps, K(t) <= K_PR(p (t + 1) - 1)
-/ p + K_RQ(q t) / q.
+Moments: with 1/p + 1/q = 1 Hölder's inequality gives, for the moments K of the steps,
+K(t) <= K_PR(p (t + 1) - 1) / p + K_RQ(q t) / q.
 """
 
 from __future__ import annotations
@@ -80,13 +69,7 @@ _ALL_MASS: Final = Fraction(1)
 
 
 def product_as_finite_pair(composition: Composition) -> FinitePair | None:
-    """Return a composition as one finite pair; None where it is not finite, or not small.
-
-    >>> third, half = Fraction(1, 3), Fraction(1, 2)
-    >>> coin = FinitePair((third, 2 * third), (half, half))
-    >>> product_as_finite_pair(Composition(((coin, 2),))).p
-    (Fraction(4, 9), Fraction(4, 9), Fraction(1, 9))
-    """
+    """Return a composition as one finite pair; None where it is not finite, or not small."""
     if composition.renyi is not None or not composition.pairs:
         return None
     masses: dict[Fraction | None, tuple[Fraction, Fraction]] = {Fraction(1): (_ALL_MASS, _ALL_MASS)}
@@ -120,15 +103,7 @@ _ONE: Final = Fraction(1)
 
 
 def upper_envelope(compositions: Sequence[Composition]) -> Composition:
-    """Return one composition above all of them, at every ratio; all have one direction.
-
-    >>> from discreet.loss.pure_pairs import LaplacePair
-    >>> from discreet.loss.pure_pairs import ResponsePair
-    >>> one = Composition(((ResponsePair(Fraction(1)), 1),))
-    >>> two = Composition(((LaplacePair(Fraction(6, 5)), 1),))
-    >>> round(upper_envelope([one, two]).delta(1.1).high, 11)
-    0.0487705755
-    """
+    """Return one composition above all of them, at every ratio; all have one direction."""
     if not compositions:
         raise WrongKind("nothing is joined; give at least one composition.")
     if len(compositions) == 1:
@@ -183,12 +158,10 @@ class EnvelopePair(CurvedPair):
         return summed_moments([(part, 1) for part in self.parts], t)
 
     def growth(self) -> MomentGrowth | None:
-        """Take the largest, and the logarithm of their number."""
         return largest_growth(self.parts, len(self.parts))
 
 
 def _only_finite(composition: Composition) -> FinitePair | None:
-    """Return the only pair of a composition, if it is finite."""
     match composition.pairs:
         case ((FinitePair() as pair, 1),) if composition.renyi is None:
             return pair
@@ -196,14 +169,7 @@ def _only_finite(composition: Composition) -> FinitePair | None:
 
 
 def finite_envelope(pairs: Sequence[FinitePair]) -> FinitePair:
-    """Return the pair whose profile is the largest of the pairs' profiles.
-
-    >>> half = Fraction(1, 2)
-    >>> even = FinitePair((half, half), (half, half))
-    >>> sure = FinitePair((Fraction(1), Fraction(0)), (half, half))
-    >>> finite_envelope([even, sure]).p
-    (Fraction(1, 1), Fraction(0, 1))
-    """
+    """Return the pair whose profile is the largest of the pairs' profiles."""
     knots = _knots(pairs)
     heights = [max(_profile(pair, knot) for pair in pairs) for knot in knots]
     slopes = [
@@ -219,7 +185,6 @@ def finite_envelope(pairs: Sequence[FinitePair]) -> FinitePair:
 
 
 def _profile(pair: FinitePair, ratio: Fraction) -> Fraction:
-    """Return h(ratio), exactly."""
     return sum((p - ratio * q for p, q in zip(pair.p, pair.q, strict=True) if p > ratio * q), _ZERO)
 
 
@@ -274,12 +239,7 @@ def _falling(chances: Floats) -> Floats:
 
 
 def matched_nodes(*chances: Floats) -> list[NDArray[np.intp]]:
-    """Return, for each outline, the nodes to use together; ``chances`` belong to its cells.
-
-    >>> [list(nodes) for nodes in matched_nodes(np.array([0.9, 0.2]), np.array([0.5]))]
-    [[np.int64(0), np.int64(1), np.int64(1), np.int64(2)],
-     [np.int64(0), np.int64(0), np.int64(1), np.int64(1)]]
-    """
+    """Return, for each outline, the nodes to use together; ``chances`` belong to its cells."""
     levels = np.sort(np.concatenate([np.array([2.0]), *chances]))[::-1]
     return [np.searchsorted(-own, -levels, side="right") for own in chances]
 
@@ -377,13 +337,7 @@ def two_step_bounds(one: UpperPolygon, two: UpperPolygon) -> tuple[Floats, Float
 
 
 def chained(first: Composition, second: Composition) -> Composition:
-    """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q).
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> step = Composition(((GaussianPair(Fraction(4, 25)), 1),))
-    >>> round(chained(step, step).delta(1.0).high, 6)
-    0.063185
-    """
+    """Return a composition above (P, Q) from ordered compositions above (P, R) and (R, Q)."""
     for one, other in ((first, second), (second, first)):
         if other == Composition():
             return one
@@ -405,13 +359,7 @@ def grouped(composition: Composition, size: int) -> Composition:
 
 
 def repeated(composition: Composition, size: int) -> Composition:
-    """Chain a composition with itself, as one pair: what its factors are does not matter.
-
-    >>> from discreet.loss.pure_pairs import LaplacePair
-    >>> twice = Composition(((LaplacePair(Fraction(1)), 2),))
-    >>> repeated(twice, 2) == chained(twice, twice)
-    True
-    """
+    """Chain a composition with itself, as one pair: what its factors are does not matter."""
     if size == 1:
         return composition
     half = repeated(composition, size // 2)

@@ -6,23 +6,15 @@ Theorem (key ``few-losses``; condition on the first loss).  Let a product have t
 parts, the first with finite losses x_i of masses p_i.  Its finite profile is
 sum_i p_i D(eps - x_i), where D is the finite profile of the second, at real arguments.
 
-Losses add up and masses multiply.  Masses are positive, so an entry that is a sum of n products
-errs by n + 1 units relatively, in whatever order they are added; losses that agree up to rounding
-are merged, and how far they lay apart is added to the drift.  Masses below ``_FLOOR`` are taken off
-the list and counted as missing (docs/proofs/accounting.md, section 14).
+Losses add up and masses multiply.  An entry that is a sum of n products errs by n + 1 units
+relatively; losses that agree up to rounding are merged, and how far they lay apart is added to the
+drift.  Masses below ``_FLOOR`` count as missing (docs/proofs/accounting.md, section 14).
 
 Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; its loss is
 ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
-
 Definition.  The power curve of a pair is g(a), the largest P(S) over tests S with Q(S) <= a.  For
 finite distributions it is concave and linear between corners, with one segment of slope p/q for
-each ratio.
-Theorem (key ``group-profile``; Dong, Roth and Su 2022, theorem 2.14).  If each of k
-steps from one table to another is dominated by the pair, every test has P(S) <= g(g(... g(Q(S)))),
-k times, and the pair whose power curve is that composition dominates the group.
-Proof.  A step
-raises the probability of any S from b to at most g(b), and g does not fall.  A concave rising
-function of a concave rising function is concave, so it is the power curve of some pair.
+each ratio.  The power curve of k steps is the k-th iterate (key ``group-profile``).
 """
 
 from __future__ import annotations
@@ -34,7 +26,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, Self, final
+from typing import ClassVar, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,10 +64,6 @@ class Atoms:
     ``error``, at places within ``drift`` of the listed ones; atoms of a total mass of at most
     ``missing`` may lie anywhere else.  On a lattice, where ``grain`` is known, the list has no gaps
     (masses may be zero), and the first loss is ``start * grain``.
-
-    >>> coin = Atoms.on_lattice(-1, np.array([0.25, 0.0, 0.75]), Fraction(1, 2), error=0.0)
-    >>> coin.times(coin).mass.tolist()
-    [0.0625, 0.0, 0.375, 0.0, 0.5625]
     """
 
     losses: Floats
@@ -221,11 +209,7 @@ def _rest(mass: Floats, kept: NDArray[np.bool_], error: float) -> float:
 
 
 def _whole(index: NDArray[np.generic], ratio: int = 1) -> NDArray[np.int64] | None:
-    """Give integers, times a ratio, as such; None where floats skip some of them.
-
-    >>> _whole(np.array([2.0, 3.0]), 5).tolist(), _whole(np.array([2.0**63])) is None
-    ([10, 15], True)
-    """
+    """Give integers, times a ratio, as such; None where floats skip some of them."""
     size = float(np.abs(index).max(initial=0.0))
     if not size <= LARGEST_PLACE or size * ratio > LARGEST_PLACE:  # not a number fails too
         return None
@@ -253,6 +237,12 @@ class AtomTransform:
     """The cumulants of finitely supported losses; they need not decay along a line."""
 
     items: tuple[tuple[Atoms, int], ...]
+
+    highest: ClassVar[float] = math.inf
+
+    @property
+    def terms(self) -> int:
+        return sum(len(atoms.mass) for atoms, _ in self.items)
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         value, error = np.zeros(len(orders)), np.zeros(len(orders))
@@ -293,8 +283,6 @@ class AtomTransform:
 Ends = tuple[Floats, Floats]
 """Bounds at many points, from below and from above."""
 
-_FARTHEST: Final = 100.0
-_CELLS: Final = 1 << 11  # into which losses that are not listed are spread
 _FAINT: Final = 1e-40  # masses whose share of a delta is lost in rounding, unless it is tiny
 
 
@@ -322,10 +310,9 @@ class Enumeration:
         moved = self.atoms._moved(eps)  # noqa: SLF001
         return bound_below(self._total(self.second, eps + moved, above=False))
 
-    def delta(self, eps: float, *, low: bool = True) -> Bracket:
-        """Enclose the finite profile at eps >= 0; without ``low``, from above."""
-        high = min(self.upper(eps), 1.0)
-        return Bracket(min(self.lower(eps), high) if low else 0.0, high)
+    def delta(self, eps: float) -> Bracket:
+        """Enclose the finite profile at eps >= 0."""
+        return Bracket.within(self.lower(eps), self.upper(eps), ceil=1.0)
 
     def _total(self, second: Callable[[Floats], Ends], eps: float, *, above: bool) -> float:
         mass, losses = self.atoms.mass, self.atoms.losses
@@ -374,41 +361,8 @@ def enumeration(pairs: Counted) -> Enumeration | None:
     return Enumeration(total, second)  # type: ignore[arg-type]  # its bounds are known
 
 
-def beside_curve(pairs: Counted, curve: Callable[[Floats], Ends]) -> Enumeration | None:
-    """Multiply what a curve allows with a product, from above alone; None if losses are many.
-
-    Losses without a list are spread over a lattice of their own (key ``connect-the-dots``).
-    """
-    lists = [
-        _spread(pair, count) if atoms is None else atoms
-        for (pair, count), atoms in zip(pairs, listed_power(pairs), strict=True)
-    ]
-    known = [each for each in lists if each is not None]
-    total = _product(known) if len(known) == len(lists) else None
-    return None if total is None or len(total.mass) > _MOST_ATOMS else Enumeration(total, curve)
-
-
-def _spread(pair: Pair, count: int) -> Atoms | None:
-    """Bound the losses of one run from above by a list."""
-    reach = pair.largest()
-    if count > 1 or not 0 < reach < _FARTHEST or pair.infinity().high:
-        return None
-    step = Fraction(reach) * 2 / _CELLS
-    law = pair.above(step)
-    if law is None:
-        return None
-    losses = (law.start + np.arange(len(law.mass))) * float(step)
-    drift = law.drift + 8 * UNIT * float(np.abs(losses).max())
-    return Atoms(losses, law.mass, 8 * UNIT, drift, law.infinite)
-
-
 def listed_product(pairs: Counted) -> Atoms | None:
-    """List the losses of a product; None where they are many.
-
-    >>> from discreet.loss.pure_pairs import ResponsePair
-    >>> listed_product(((ResponsePair(Fraction(1)), 2),)).losses.tolist()
-    [-2.0, -1.0, 0.0, 1.0, 2.0]
-    """
+    """List the losses of a product; None where they are many."""
     lists = listed_power(pairs)
     known = [each for each in lists if each is not None]
     total = _product(known) if len(known) == len(lists) else None
@@ -424,12 +378,7 @@ _LONGEST_CHAIN: Final = 64
 def chained_laws(
     p: Probabilities, q: Probabilities, size: int
 ) -> tuple[Probabilities, Probabilities]:
-    """Return the pair of distributions that dominates ``size`` steps of the pair (p, q).
-
-    >>> two, third = Fraction(2, 3), Fraction(1, 3)
-    >>> chained_laws((two, third), (third, two), 2)[0]
-    (Fraction(2, 3), Fraction(1, 6), Fraction(1, 6))
-    """
+    """Return the pair of distributions that dominates ``size`` steps of the pair (p, q)."""
     once = _power_curve(p, q)
     total = once
     for _ in range(size - 1):
@@ -479,12 +428,7 @@ def _value(curve: PowerCurve, place: Fraction) -> Fraction:
 @final
 @dataclass(frozen=True, slots=True)
 class FinitePair(Pair):
-    """Two finite distributions, given as exact probabilities of the same outcomes.
-
-    >>> half, third = Fraction(1, 2), Fraction(1, 3)
-    >>> FinitePair((half, half), (third, 2 * third)).reverse().p
-    (Fraction(1, 3), Fraction(2, 3))
-    """
+    """Two finite distributions, given as exact probabilities of the same outcomes."""
 
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]

@@ -1,33 +1,25 @@
-"""Profiles in closed form: one Gaussian, one Laplace, repeated randomized response.
+"""The pairs of continuous and of discrete Gaussian noise, and of the smoothed discrete one.
 
 Trust: kernel.
 
-Each function returns a bracket whose ends include a proved bound on rounding
-(docs/proofs/accounting.md, section 3), given the model of ``rounding``, which
-covers the special functions of SciPy.  SciPy takes long to load, so the first call loads it.
-
-The pairs of continuous and of discrete Gaussian noise.
+Brackets include a proved bound on rounding (docs/proofs/accounting.md, section 3), given the model
+of ``rounding``, which covers the special functions of SciPy.  SciPy takes long to load, so the
+first call loads it.
 
 Definition. The Gaussian mechanism has the pair N(mu, 1) against N(0, 1): L is normal with mean
-mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.
-
-Theorem (key ``gaussian-profile``).  delta(eps) = Phi(mu/2 - eps/mu) - e**eps Phi(-mu/2 -
-eps/mu) (Balle and Wang 2018, theorem 8).  Products of Gaussian pairs are the Gaussian pair whose
-mu**2 is the sum (Dong, Roth and Su 2022, corollary 2).
+mu**2 / 2 and variance mu**2; ln E e**(zL) = z (z+1) mu**2 / 2.  Its profile is that of key
+``gaussian-profile``.  Products of Gaussian pairs are the Gaussian pair whose mu**2 is the sum
+(Dong, Roth and Su 2022, corollary 2).
 
 Definition.  Discrete Gaussian noise at an integer distance: with P[Z = j] proportional to e**(-j**2
 / (2v)) and distance d, the loss of j is d (2j + d) / (2v), where j is drawn from the same
 distribution.
+Theorem (key ``discrete-gaussian-renyi``; Canonne, Kamath and Steinke 2020, proposition 5).
+ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian noise has the Rényi curve of continuous noise
+of the same variance parameter, at integer distances.
 
-Theorem (key ``discrete-gaussian-renyi``).  ln E e**(tL) <= t (t+1) d**2 / (2v): discrete Gaussian
-noise has the Rényi curve of continuous noise of the same variance parameter, at integer distances
-(Canonne, Kamath and Steinke 2020, proposition 5).
-
-Discrete Gaussian noise, in any number of coordinates, below one continuous Gaussian.
-
-Definition.  With probability ``leak`` the loss is infinite; otherwise it is that of N(mu, 1)
-against N(0, 1).  The releases also satisfy rho-zCDP.
-
+Definition.  The smoothed pair: with probability ``leak`` the loss is infinite; otherwise it is that
+of N(mu, 1) against N(0, 1).  The releases also satisfy rho-zCDP.
 Theorem (key ``gaussian-smoothing``; Poisson summation, as for smoothing in Micciancio and Regev
 2007).  Let noise on the integers have the parameter v = s + t in each coordinate, and let x and x'
 be integer vectors that differ in at most n places, by at most d in L2.  Then x + Z against x' + Z
@@ -156,11 +148,7 @@ def smoothing(coordinates: int, *, bits: int = LEAK_BITS) -> Fraction:
 @final
 @dataclass(frozen=True, slots=True)
 class GaussianPair(Pair):
-    """N(mu, 1) against N(0, 1), by the exact square of mu.
-
-    >>> GaussianPair(Fraction(1)).log_moment(2.0)
-    3.0
-    """
+    """N(mu, 1) against N(0, 1), by the exact square of mu."""
 
     mu_squared: Fraction
 
@@ -174,11 +162,9 @@ class GaussianPair(Pair):
         return math.inf if self.mu_squared else 0.0
 
     def largest_below(self) -> float:
-        """Every value is exceeded."""
         return self.largest()
 
     def boundless(self) -> bool:
-        """Half the square of mu is the mean loss."""
         return self.mu_squared > LARGEST_LOSS
 
     def closed_form(self) -> ProfileCurve:
@@ -187,9 +173,6 @@ class GaussianPair(Pair):
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         value, error = gaussian_deltas(float(self.mu_squared), eps)
         return np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
-
-    def smoothed(self, bits: int) -> tuple[Fraction, Fraction]:  # noqa: ARG002  it leaks nothing
-        return self.mu_squared, Fraction(0)
 
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
@@ -206,6 +189,9 @@ def _cumulant(t: float, square: int, unit: int) -> float:
 @dataclass(frozen=True, slots=True)
 class _Transform:
     square: float
+
+    terms: ClassVar[int] = 1
+    highest: ClassVar[float] = math.inf
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         value = orders * (orders + 1) * (0.5 * self.square)
@@ -227,11 +213,7 @@ _DEVIATIONS: Final = 39.0  # standard deviations on each side; beyond lies less 
 @final
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussianPair(Pair):
-    """Discrete Gaussian noise around two integers.
-
-    >>> DiscreteGaussianPair(Fraction(4), 2).log_moment(1.0)
-    1.0
-    """
+    """Discrete Gaussian noise around two integers."""
 
     variance: Fraction
     distance: int
@@ -246,18 +228,10 @@ class DiscreteGaussianPair(Pair):
             )
 
     def boundless(self) -> bool:
-        """Half of d**2 / v is the mean loss."""
         return self.distance**2 > LARGEST_LOSS * self.variance
 
     def group(self, k: int) -> DiscreteGaussianPair:
         return DiscreteGaussianPair(self.variance, self.distance * k)
-
-    def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:
-        """The Gaussian of slightly less noise (key ``gaussian-smoothing``), if noise is wide."""
-        t = smoothing(1, bits=bits)
-        if self.variance < 6 * t:
-            return None
-        return self.distance**2 / (self.variance - t), Fraction(1, 1 << bits)
 
     def cumulant(self, t: float) -> float:
         top, bottom = self.variance.as_integer_ratio()
@@ -273,13 +247,7 @@ class DiscreteGaussianPair(Pair):
 
     @property
     def is_enumerable(self) -> bool:
-        """Whether there are few enough losses to list; wider noise is for ``SmoothedGaussianPair``.
-
-        >>> DiscreteGaussianPair(Fraction(10**6), 1).is_enumerable
-        True
-        >>> DiscreteGaussianPair(Fraction(10**8), 1).is_enumerable
-        False
-        """
+        """Whether there are few enough losses to list: else use ``SmoothedGaussianPair``."""
         return 2 * self._reach() + 1 <= _MOST_LOSSES
 
     def atoms(self) -> Atoms | None:
@@ -305,12 +273,7 @@ LEAK: Final = Fraction(1, 1 << LEAK_BITS)
 @final
 @dataclass(frozen=True, slots=True)
 class SmoothedGaussianPair(Pair):
-    """A Gaussian pair beside a leak, and a bound on the zCDP loss of the same releases.
-
-    >>> pair = SmoothedGaussianPair.of(variance=Fraction(10**8), squared=4, coordinates=9)
-    >>> pair.rho, 0 < pair.mu_squared / (2 * pair.rho) - 1 < 1e-7
-    (Fraction(1, 50000000), True)
-    """
+    """A Gaussian pair beside a leak, and a bound on the zCDP loss of the same releases."""
 
     mu_squared: Fraction
     leak: Fraction
@@ -341,12 +304,7 @@ class SmoothedGaussianPair(Pair):
 
     @classmethod
     def product(cls, pairs: Sequence[tuple[Self, int]]) -> Self:
-        """Run all, each so many times: squares, rho and leaks add up, the last to no more than 1.
-
-        >>> once = SmoothedGaussianPair(Fraction(1, 9), Fraction(1, 2), Fraction(1, 18))
-        >>> SmoothedGaussianPair.product([(once, 1), (once, 2)])
-        SmoothedGaussianPair(mu_squared=Fraction(1, 3), leak=Fraction(1, 1), rho=Fraction(1, 6))
-        """
+        """Run all, each so many times: squares, rho and leaks add up, leaks to no more than 1."""
         if len(pairs) == 1 and pairs[0][1] == 1:
             return pairs[0][0]
         squares, leaks, rhos = (
@@ -362,9 +320,6 @@ class SmoothedGaussianPair(Pair):
     def factors(self) -> tuple[Pair, ...]:
         return GaussianPair(self.mu_squared), ResponsePair(Fraction(0), self.leak)
 
-    def smoothed(self, bits: int) -> tuple[Fraction, Fraction]:  # noqa: ARG002  whatever it leaks
-        return self.mu_squared, self.leak
-
     def curve(self) -> RenyiCurve:
         return RenyiCurve(rho=self.rho)
 
@@ -373,7 +328,6 @@ class SmoothedGaussianPair(Pair):
         return GaussianPair(min(self.mu_squared, 2 * self.rho))
 
     def boundless(self) -> bool:
-        """Half the square of mu is the mean loss."""
         return self.mu_squared > LARGEST_LOSS
 
     def group(self, k: int) -> SmoothedGaussianPair:

@@ -19,18 +19,13 @@ from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i
 so that only numbers above zero are added and every step rounds by a few units.
 
 What is written connects the dots (key ``connect-the-dots``).
-
-An event of dp_accounting (0.6) says which mechanism ran.  It becomes the loss of that mechanism
-where one record is added or removed.  A float stands for its decimal text.  Events are known by the
-names of their classes, so that nothing has to be imported for them.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -38,16 +33,14 @@ from typing import Any, Final, final
 import numpy as np
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import decimal, positive, whole
+from discreet.exact import whole
 from discreet.loss.composition import Composition
 from discreet.loss.curved_pair import CurvedPair, LossEnds
 from discreet.loss.dots import above_knots, knots
-from discreet.loss.notions import GaussianDP, Laplace, Pure, ZeroConcentrated
 from discreet.loss.parameters import checked_count
 from discreet.loss.polygon import HalfProfile
 from discreet.loss.privacy_loss import PrivacyLoss, checked_loss
 from discreet.loss.profile import Profile
-from discreet.loss.pure_pairs import DiscreteLaplacePair
 from discreet.loss.rho import MomentGrowth
 from discreet.loss.rounding import NODE_MARGIN, UNIT, Bracket
 
@@ -208,55 +201,3 @@ def to_pld(loss: PrivacyLoss, *, points: int = 1000) -> Any:
         masses = {moved + place: float(mass) for place, mass in enumerate(law.mass) if mass > 0}
         made.append(pmf.create_pmf(masses, float(step), law.infinite, True))
     return pld.PrivacyLossDistribution(*made)
-
-
-def from_dp_event(event: object) -> PrivacyLoss:
-    """Return the loss of an event of dp_accounting, where one record is added or removed.
-
-    Known are Gaussian, Laplace and discrete Laplace noise, zCDP, Poisson samples, and compositions
-    of these; not what has other neighbors, such as randomized response.
-
-    >>> class GaussianDpEvent:  # stands for the one of dp_accounting
-    ...     noise_multiplier = 2.0
-    >>> from_dp_event(GaussianDpEvent())
-    GaussianDP(mu=Fraction(1, 2))
-    """
-    name = type(event).__name__
-    try:
-        return _EVENTS[name](event)
-    except (AttributeError, KeyError):  # unknown, or of that name and not from there
-        raise WrongKind(
-            f"a {name} has no loss here; give one of dp_accounting's: {', '.join(_EVENTS)}."
-        ) from None
-
-
-def _noise(event: Any, name: str = "noise_multiplier") -> Fraction:
-    said = f"{name} of a {type(event).__name__}"
-    return positive(decimal(getattr(event, name), name=said), name=said)
-
-
-def _composed(event: Any) -> PrivacyLoss:
-    parts = [from_dp_event(part) for part in event.events]
-    return functools.reduce(lambda one, two: one.compose(two), parts) if parts else Pure(epsilon=0)
-
-
-def _concentrated(event: Any) -> PrivacyLoss:
-    if event.xi != 0:
-        raise WrongKind("a ZCDpEvent has an xi that is not 0; give a ZCDpEvent with rho alone.")
-    return ZeroConcentrated(rho=event.rho)
-
-
-_EVENTS: Final[Mapping[str, Callable[[Any], PrivacyLoss]]] = {
-    "NoOpDpEvent": lambda _: Pure(epsilon=0),
-    "GaussianDpEvent": lambda event: GaussianDP(mu=1 / _noise(event)),
-    "LaplaceDpEvent": lambda event: Laplace(scale=_noise(event)),
-    "DiscreteLaplaceDpEvent": lambda event: Profile.of_symmetric(
-        DiscreteLaplacePair(1 / _noise(event, "noise_parameter"), checked_count(event.sensitivity))
-    ),
-    "ZCDpEvent": _concentrated,
-    "ComposedDpEvent": _composed,
-    "SelfComposedDpEvent": lambda event: from_dp_event(event.event).power(event.count),
-    "PoissonSampledDpEvent": lambda event: from_dp_event(event.event).sampled(
-        rate=event.sampling_probability
-    ),
-}

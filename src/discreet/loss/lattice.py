@@ -2,12 +2,6 @@
 
 Trust: kernel.
 
-Definition.  decayed(r, rate)_k is the sum over j >= k of r_j e**(-rate (j - k)).
-Entries are cut into blocks of about as many entries as there are blocks; each block is summed from
-its own end, all of them at once, and then gets what the blocks after it hand over.  A term that
-comes from n steps away passes at most n factors, each for one step or more, so the bound of
-docs/proofs/accounting.md, section 6, on the error of n single steps holds.
-
 Theorem (key ``tilted-lattice``).  Let each loss have a distribution on the lattice h Z that bounds
 its profile (see ``PrivacyLossDistribution``).  With K = sum of n_i ln M_i(c) and r the convolution
 of the distributions tilted by e**(cx) and divided by M_i(c), the product's finite profile is e**K
@@ -16,15 +10,11 @@ Gaussian, or nothing).  A cyclic convolution of length N puts the tilted mass ou
 wrong places: that mass is at most tau (Chernoff), and changes the sum by at most e**(K + K_g - c
 eps) tau.
 
-The rounding of transforms (key ``transform-error``) enters as a bound eta on each entry
-(docs/proofs/accounting.md, section 6); every term is relative to e**(K - c eps), so small profiles
-are as accurate as large.
-
 Theorem (key ``transform-error``; Higham 2002, Accuracy and Stability of Numerical Algorithms,
 chapter 24; proof in docs/proofs/accounting.md).  A fast Fourier transform of length N errs in each
-output by at most 16 u log2(N) times the sum of the inputs' moduli.
-
-Choose a lattice and a tilt, and answer from both sides.
+output by at most 16 u log2(N) times the sum of the inputs' moduli.  The rounding enters as a bound
+on each entry (section 6); every term is relative to e**(K - c eps), so small profiles are as
+accurate as large.
 """
 
 from __future__ import annotations
@@ -34,16 +24,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Literal, Protocol, final
+from typing import Final, Literal, final
 
 import numpy as np
 
-from discreet.loss.contour import SmoothedContour
 from discreet.loss.dots import Floats, PrivacyLossDistribution
-from discreet.loss.gaussian import FAINTEST, GaussianPair, gaussian_deltas
+from discreet.loss.gaussian import FAINTEST, gaussian_deltas
 from discreet.loss.moments import largest_epsilon_above, log_constant, minimizer, smallest_epsilon
-from discreet.loss.pair import transforms
-from discreet.loss.pure_pairs import LaplacePair
+from discreet.loss.pair import Pair
 from discreet.loss.rounding import (
     CUT_MARGIN,
     LOG_MARGIN,
@@ -71,8 +59,8 @@ def suffix_sums(entries: Floats, c: float, h: float) -> tuple[Floats, Floats]:
 def decayed_sums(entries: Floats, rate: float) -> Floats:
     """Sum the entries from each on, a factor of e**-rate for every step.
 
-    >>> decayed_sums(np.array([1.0, 1.0, 1.0]), math.log(2)).tolist()
-    [1.75, 1.5, 1.0]
+    Blocks are summed from their own ends, all at once, and then get what later blocks hand over: a
+    term passes at most as many factors as steps (docs/proofs/accounting.md, section 6).
     """
     width = math.isqrt(len(entries)) + 1
     blocks = -(-len(entries) // width)
@@ -177,10 +165,11 @@ class Lattice:
         modulus = np.abs(product)
         wrong = modulus * (np.expm1(np.minimum(spread, 50.0)) + 2 * stages)
         mass = np.fft.irfft(product, length)
-        errors = ConvolutionErrors(float(2 * wrong.sum() / length), relative)
-        return TiltedConvolution.of(
-            self, c, np.roll(mass, (offset - start) % length), start, errors
-        )
+        mass = np.roll(mass, (offset - start) % length)
+        sign = 1.0 if self.side == "above" else -1.0
+        entries = np.maximum(mass + sign * float(2 * wrong.sum() / length), 0.0)
+        sums = (entries, entries) if self.square else suffix_sums(entries, c, h)
+        return TiltedConvolution(self, c, self.cumulant(c), entries, start, relative, sums)
 
     def _window(self, c: float) -> tuple[int, int] | None:
         """Cover all but 1e-13 of the tilted distribution on each side (Chernoff)."""
@@ -239,7 +228,10 @@ def _tilt(
 @final
 @dataclass(frozen=True, slots=True)
 class TiltedConvolution:
-    """A convolution under one tilt, from which the profile near its epsilon is read."""
+    """A convolution under one tilt, from which the profile near its epsilon is read.
+
+    Its entries were raised or lowered by their error; ``relative`` bounds that of all of them.
+    """
 
     lattice: Lattice
     c: float
@@ -248,18 +240,6 @@ class TiltedConvolution:
     start: int
     relative: float
     sums: tuple[Floats, Floats]
-
-    @classmethod
-    def of(
-        cls, lattice: Lattice, c: float, mass: Floats, start: int, errors: ConvolutionErrors
-    ) -> TiltedConvolution:
-        """Raise or lower the entries by their error, and add them up from above."""
-        sign = 1.0 if lattice.side == "above" else -1.0
-        entries = np.maximum(mass + sign * errors.entry, 0.0)
-        sums = (
-            (entries, entries) if lattice.square else suffix_sums(entries, c, float(lattice.step))
-        )
-        return cls(lattice, c, lattice.cumulant(c), entries, start, errors.relative, sums)
 
     def bound(self, eps: float) -> float:
         """Bound the finite profile at eps from the side of the lattice."""
@@ -307,51 +287,18 @@ class TiltedConvolution:
         return float((self.mass[first:last] * weights).sum()), ceiling, UNIT * len(x)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ConvolutionErrors:
-    """Bounds on the error of each entry, and on the relative error of all."""
-
-    entry: float
-    relative: float
-
-
 _POINTS: Final = 1 << 16  # aimed at in a window
 _MOST_POINTS: Final = 1 << 19  # of a distribution
 _COARSEST: Final = 10  # a cell this wide tells nothing
 _COARSER: Final = 3  # tries on coarser lattices
 _FINER: Final = 8
+_WIDE: Final = 2e-5  # of an epsilon, relatively: a finer lattice is tried
 _BINS: Final = 512
 _KEPT: Final = 6  # tilts
 _KEPT_LATTICES: Final = 4
-_WIDE: Final = 2e-5  # of an epsilon, relatively
-_LOOSE: Final = 1e-4  # of a delta
-_SAMPLED: Final = 64, 1500.0  # terms that a sampled Gaussian counts for, and its greatest height
 
 
-class OnLattice(Protocol):
-    """What has distributions on a lattice: a pair, or a Rényi curve."""
-
-    spread: ClassVar[bool]
-
-    def grain(self) -> Fraction | None:
-        """Give a spacing on whose multiples all atoms lie."""
-        ...
-
-    def largest(self) -> float:
-        """Bound the largest finite loss."""
-        ...
-
-    def above(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Bound the profile from above."""
-        ...
-
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:
-        """Bound the profile from below."""
-        ...
-
-
-def common_grain(pairs: Sequence[tuple[OnLattice, int]]) -> Fraction | None:
+def common_grain(pairs: Sequence[tuple[Pair, int]]) -> Fraction | None:
     """The largest spacing that carries every atom; zero without atoms, None if there is none."""
     grains = [pair.grain() for pair, _ in pairs]
     known = [grain for grain in grains if grain is not None]
@@ -359,11 +306,7 @@ def common_grain(pairs: Sequence[tuple[OnLattice, int]]) -> Fraction | None:
 
 
 def common_divisor(spacings: Iterable[Fraction]) -> Fraction:
-    """Return the largest common divisor of some spacings; zero if all of them are zero.
-
-    >>> common_divisor([Fraction(1), Fraction(6, 5)])
-    Fraction(1, 5)
-    """
+    """Return the largest common divisor of some spacings; zero if all of them are zero."""
     divisor = Fraction(0)
     for other in spacings:
         top = math.gcd(divisor.numerator * other.denominator, other.numerator * divisor.denominator)
@@ -385,13 +328,12 @@ class LatticeSearch:
         "_lattice",
         "_pairs",
         "_rough",
-        "_smooth",
         "_square",
         "_tilted",
     )
 
     def __init__(
-        self, pairs: Sequence[tuple[OnLattice, int]], square: float, known: float = 0.0
+        self, pairs: Sequence[tuple[Pair, int]], square: float, known: float = 0.0
     ) -> None:
         """``known`` is the mass of infinite losses that the caller adds.
 
@@ -401,7 +343,6 @@ class LatticeSearch:
         ends = (pair.largest() for pair, _ in self._pairs)
         widest = max((end for end in ends if math.isfinite(end)), default=0.0)
         self._coarse = Fraction(widest) / _MOST_POINTS
-        self._smooth: tuple[SmoothedContour | None] | None = None
         self._lattice = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._made)
         self._rough = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._binned)
         self._tilted = functools.lru_cache(maxsize=_KEPT)(self._convolved)
@@ -453,75 +394,36 @@ class LatticeSearch:
         extra = self._extra(upper)
         return lambda eps: upper.bound(eps) + extra
 
-    def delta(self, eps: float, scale: float, *, low: bool = True) -> Bracket | None:
-        """Enclose the finite profile at eps (without ``low``, from above); None if that fails."""
-        _, bracket = self._fitted(scale, lambda step: self._delta(step, eps, low=low))
-        wide = bracket is None or bracket.width > _LOOSE * bracket.high
-        smoothed = self._smoothly() if wide and low else None
-        more = None if smoothed is None else smoothed.delta(eps)
-        return bracket if more is None else more if bracket is None else bracket.meet(more)
+    def delta(self, eps: float, scale: float) -> Bracket | None:
+        """Enclose the finite profile at eps; None if that fails."""
+        return self._fitted(scale, lambda step: self._delta(step, eps))
 
-    def epsilon(
-        self, delta: float, ceiling: float, scale: float, *, low: bool = True, finer: bool = True
-    ) -> Bracket | None:
-        """Enclose the epsilon of the finite profile, known to be at most the ceiling.
-
-        Without ``low``, from above: atoms are spread over the points around them, so that this end
-        is far closer than the other, and a finer lattice would hardly move it.  Without ``finer``,
-        from above and on the first lattice that fits, whatever the distributions are.
-        """
-        both = finer and (low or any(pair.spread for pair, _ in self._pairs))
-        used, bracket = self._fitted(
-            scale, lambda step: self._epsilon(step, delta, ceiling, low=both)
-        )
-        if not finer or (bracket is not None and not both and used == scale):
+    def epsilon(self, delta: float, ceiling: float, scale: float) -> Bracket | None:
+        """Enclose the epsilon of the finite profile, known to be at most the ceiling."""
+        bracket = self._fitted(scale, lambda step: self._epsilon(step, delta, ceiling))
+        finer = self.step(scale / _FINER)
+        if bracket is None or bracket.width <= _WIDE * bracket.high or finer >= self.step(scale):
             return bracket
-        known = Bracket(0.0, ceiling) if bracket is None else bracket
-        wide = known.width > _WIDE * known.high
-        smoothed = self._smoothly() if wide else None
-        more = None if smoothed is None else smoothed.epsilon(delta, known)
-        if more is not None and more.width <= _WIDE * more.high:
-            return more
-        if wide and bracket is not None:
-            bracket = self._refined(delta, used, bracket)
-        return bracket if more is None else more if bracket is None else bracket.meet(more)
-
-    def _refined(self, delta: float, scale: float, bracket: Bracket) -> Bracket:
-        """Narrow an answer on a finer lattice, if there is one on which the distributions fit."""
-        step = self.step(scale / _FINER)
-        if step >= self.step(scale):
-            return bracket
-        again = self._epsilon(step, delta, bracket.high, low=True)
+        again = self._epsilon(finer, delta, bracket.high)
         return bracket if again is None else bracket.meet(again)
 
-    def _fitted(
-        self, scale: float, ask: Callable[[Fraction], Bracket | None]
-    ) -> tuple[float, Bracket | None]:
+    def _fitted(self, scale: float, ask: Callable[[Fraction], Bracket | None]) -> Bracket | None:
         """Answer on the first lattice that fits, each coarser than the one before."""
         for _ in range(_COARSER):
-            bracket = ask(self.step(scale))
-            if bracket is not None:
-                return scale, bracket
+            if (bracket := ask(self.step(scale))) is not None:
+                return bracket
             scale *= 4
-        return scale, ask(self.step(scale))
+        return ask(self.step(scale))
 
-    def _smoothly(self) -> SmoothedContour | None:
-        """The smoothed contour; None where a family has no transform, or too many terms."""
-        if self._smooth is None:
-            self._smooth = (_smoothed(self._pairs, self._square),)
-        return self._smooth[0]
-
-    def _delta(self, step: Fraction, eps: float, *, low: bool) -> Bracket | None:
+    def _delta(self, step: Fraction, eps: float) -> Bracket | None:
         upper = self._tilt("above", step, eps)
         if upper is None:
             return None
         high = min(upper.bound(eps) + self._extra(upper), 1.0)
-        lower = self._tilt("below", step, eps) if low else None
+        lower = self._tilt("below", step, eps)
         return Bracket(0.0 if lower is None else min(lower.bound(eps), high), high)
 
-    def _epsilon(
-        self, step: Fraction, delta: float, ceiling: float, *, low: bool
-    ) -> Bracket | None:
+    def _epsilon(self, step: Fraction, delta: float, ceiling: float) -> Bracket | None:
         tolerance = 1e-9 * max(1.0, ceiling)
         rough = self._rough("above", step)
         if rough is None:
@@ -534,8 +436,7 @@ class LatticeSearch:
             bound = self._raised(upper)
             high = smallest_epsilon(bound, delta, high=high, guess=high, tolerance=tolerance)
             upper = self._tilt("above", step, high)
-        bottom = self._lower_epsilon(step, delta, high, tolerance) if low else 0.0
-        return Bracket(bottom, high)
+        return Bracket(self._lower_epsilon(step, delta, high, tolerance), high)
 
     def _lower_epsilon(self, step: Fraction, delta: float, high: float, tolerance: float) -> float:
         """Bound from below what is known to be at most ``high``."""
@@ -551,23 +452,6 @@ class LatticeSearch:
                     low, largest_epsilon_above(lower.bound, delta, high=high, tolerance=tolerance)
                 )
         return low
-
-
-def _smoothed(pairs: Sequence[tuple[OnLattice, int]], square: float) -> SmoothedContour | None:
-    terms, highest = 0, math.inf
-    for pair, _ in pairs:
-        atoms = pair.atoms() if hasattr(pair, "atoms") else None
-        if atoms is not None:
-            terms += len(atoms.mass)
-        elif isinstance(pair, LaplacePair):
-            terms += 1
-        elif getattr(pair, "rare_losses", False):  # a sample, mostly of nobody: nearly an atom
-            terms, highest = terms + _SAMPLED[0], _SAMPLED[1]
-        else:
-            return None  # there is no transform
-    gaussian = ((GaussianPair(Fraction(square)), 1),) if square else ()
-    parts = transforms((*pairs, *gaussian))  # type: ignore[arg-type]  # pairs, none is a curve
-    return None if parts is None else SmoothedContour(parts, terms, highest)
 
 
 @final

@@ -1,4 +1,4 @@
-"""Searches in one number: where a bound crosses delta, and which order of moments is best.
+"""Rényi curves, bounds through moments of one order, and searches in one number.
 
 Trust: kernel.
 
@@ -6,48 +6,22 @@ A search only proposes; the returned point is one at which the bound itself was 
 upper end has upper(eps) <= delta, hence a true profile of at most delta, and the lower end has
 lower(eps) > delta, hence a true epsilon above it.
 
-Definition.  A function of one number has one valley if it falls up to some point and rises from
-there on; it may be infinite beyond some point on the right.  ``minimizer`` looks for its bottom by
-golden sections.
-
-Theorem (key ``renyi-to-approximate``).  For every t > 0, (1 - e**-u)+ <= C(t) e**(tu) with
-C(t) = t**t / (1 + t)**(1 + t), so delta(eps) <= P[L = inf] + C(t) e**(K(t) - t eps), where
-K(t) = ln E_P[e**(tL); L < inf] (Canonne, Kamath and Steinke 2020, proposition 12; Asoodeh et al.
-2020; Balle et al. 2020).  It holds at every order, so the order may be chosen by any search.
-
-Every order gives a valid bound, so an optimizer may stop anywhere.  Where K is quadratic between
-some orders, K(t) = rho t (t + 1) + a + bt, the best t of the piece is where
-2 rho t + rho + b - eps + ln(t / (1 + t)), which rises with t, passes zero.
-
-What is known of a loss through Rényi divergences alone.
+Theorem (key ``renyi-to-approximate``; Canonne, Kamath and Steinke 2020, proposition 12; Asoodeh et
+al. 2020).  For every t > 0, (1 - e**-u)+ <= C(t) e**(tu) with C(t) = t**t / (1 + t)**(1 + t), so
+delta(eps) <= P[L = inf] + C(t) e**(K(t) - t eps), where K(t) = ln E_P[e**(tL); L < inf].  It holds
+at every order, so the order may be chosen by any search.
 
 Definition.  D_a(P||Q) = ln E_P[(P/Q)**(a-1)] / (a-1) for a > 1.  A curve is an upper bound
 D_a <= rho * a + v(a), where v is known at finitely many orders (or is zero at every order).
 
-Theorem (key ``renyi-interpolation``).  t * D_{1+t} is convex in t and vanishes at t = 0, so
-between two known orders it lies below the chord (van Erven and Harremoes 2014, corollary 2).
-Composition adds curves.
-
-Theorem (key ``renyi-forms``; Mironov 2017; Bun and Steinke 2016; Mironov, Talwar and Zhang 2019).
-    Gaussian of sensitivity mu deviations:   a mu**2 / 2.
-    Laplace of sensitivity e scales:
-        log[(a e**((a-1)e) + (a-1) e**(-a e)) / (2a-1)] / (a-1).
-    Any eps-DP mechanism, and attained by randomized response:
-        log[(e**(a eps) + e**((1-a) eps)) / (1 + e**eps)] / (a-1).
-    Poisson-sampled Gaussian at a integer order, with the record removed:
-        log[sum_j C(a,j) (1-q)**(a-j) q**j e**((j*j-j) mu**2/2)] / (a-1).
-
-Group privacy: what a notion says at several times the distance.
-
-Along a chain D_0, ..., D_k of neighbors delta grows to delta (1 + e**eps + ... + e**((k-1) eps))
-(key ``group-approximate``).  For any profile see ``pairs.envelope``.
-
+Theorem (key ``renyi-interpolation``; van Erven and Harremoes 2014, corollary 2).  t * D_{1+t} is
+convex in t and vanishes at t = 0, so between two known orders it lies below the chord.
+Theorem (key ``renyi-forms``; Mironov 2017; Bun and Steinke 2016).  Any eps-DP mechanism has at most
+D_a = log[(e**(a eps) + e**((1-a) eps)) / (1 + e**eps)] / (a-1), and randomized response attains it.
 Theorem (key ``group-renyi``; Mironov 2017, proposition 11, with 1/p + 1/q = 1 left free).  Rényi
 divergences along two steps satisfy, for conjugate p and q,
 D_a(P||R) <= (a - 1/p)/(a - 1) D_{pa}(P||Q) + D_{q(a - 1/p)}(Q||R).
-
-Theorem (key ``group-concentrated``; Bun and Steinke 2016; Bun, Dwork, Rothblum and Steinke 2018).
-A group of k units has k^2 rho; truncated at order w, (k^2 rho, w/k).
+Theorem (key ``group-concentrated``; Bun and Steinke 2016).  A group of k units has k^2 rho.
 """
 
 from __future__ import annotations
@@ -248,9 +222,6 @@ def moment_deltas(rho: float, orders: Floats, moments: Floats, eps: Floats) -> F
     k joins the ``moments`` at the ``orders`` t by straight lines, from zero at zero on; there may
     be none, so that k is zero.  k is a cumulant, hence rises: a smaller value at a larger order
     holds at a smaller one too.
-
-    >>> float(moment_deltas(0.5, np.zeros(0), np.zeros(0), np.array([4.0]))[0]) < 1e-3
-    True
     """
     if len(orders):
         places, heights = np.append(0.0, orders), np.append(0.0, moments)
@@ -379,9 +350,6 @@ def pure_to_gaussian_mu(*, epsilon: object) -> Fraction:
 
     Theorem (key ``pure-to-gaussian``; Dong, Roth and Su 2022): both trade-offs meet on the
     diagonal, and the Gaussian's is below elsewhere.  Rounded up.
-
-    >>> float(pure_to_gaussian_mu(epsilon=1))
-    1.2320353853449029
     """
     loss = checked_epsilon(epsilon)
     if loss == 0:
@@ -403,11 +371,7 @@ _GRID: Final = 1 << 80
 
 
 def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
-    """Return delta (e**(k eps) - 1) / (e**eps - 1), rounded up; k delta where epsilon is 0.
-
-    >>> float(group_delta(epsilon="0.5", delta="1e-6", size=3))
-    5.3670030991591735e-06
-    """
+    """Return delta (e**(k eps) - 1) / (e**eps - 1), rounded up; k delta where epsilon is 0."""
     loss, chance = checked_epsilon(epsilon), checked_delta(delta)
     count = checked_count(size, name="size")
     if chance == 0:
@@ -423,14 +387,7 @@ def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
 
 
 def group_renyi(curve: RenyiCurve, size: int) -> RenyiCurve:
-    """Return a curve at several times the distance, by the best exponents that its orders allow.
-
-    >>> from fractions import Fraction
-    >>> orders = tuple(Fraction(a) for a in (4, 7, 8))
-    >>> gaussian = RenyiCurve(orders=orders, values=tuple(a / 8 for a in orders))
-    >>> group_renyi(gaussian, 2).at(Fraction(4))
-    Fraction(2, 1)
-    """
+    """Return a curve at several times the distance, by the best exponents that its orders allow."""
     count = checked_count(size, name="size")
     if not curve.orders:
         return RenyiCurve(rho=count**2 * curve.rho)

@@ -1,25 +1,16 @@
-"""Pure and approximate differential privacy, and the optimal composition of such promises.
+"""What papers promise: pure, approximate, Gaussian, concentrated and Rényi differential privacy.
 
 Trust: kernel.
 
-Definition.  M is eps-DP when P[M(D) in S] <= e**eps P[M(D') in S] for all neighbors and all S: the
-privacy loss log P(y)/Q(y) never exceeds eps.
-Theorem (key ``randomized-response``; Kairouz, Oh and
-Viswanath 2015).  Randomized response loses most of all eps-DP mechanisms, so delta(t) = (e**eps -
-e**t)_+ / (1 + e**eps). The best test of it (key ``tradeoff-duality``) that has a false positive
-with probability a misses with the larger of the probabilities 1 - e**eps a and e**-eps (1 - a).
+Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
+ordered neighbors and all S; eps-DP, or pure, with delta = 0: log P(y)/Q(y) never exceeds eps.
+Theorem (key ``randomized-response``; Kairouz, Oh and Viswanath 2015).  Randomized response, which
+reveals everything with probability delta, loses most of all (eps, delta)-DP mechanisms, so a pure
+one has delta(t) = (e**eps - e**t)_+ / (1 + e**eps).  The best test of that (key
+``tradeoff-duality``) that has a false positive with probability a misses with the larger of the
+probabilities 1 - e**eps a and e**-eps (1 - a).
 Theorem (key ``group-pure``; Dwork, McSherry, Nissim and Smith 2006).  A group of k units loses at
 most k eps.
-Theorem (key ``group-pure-chain``).  Whatever k + 1 distributions are, of which each is
-eps-DP with the next: the first and the last are dominated by two-sided geometric noise of scale 1 /
-eps around 0 and k, and some are as far apart as that.  So a group of k units has a smaller delta at
-every epsilon between 0 and k eps than randomized response with k eps has. Proof:
-docs/proofs/accounting.md, section 15.
-
-Definition.  M is (eps, delta)-DP when P[M(D) in S] <= e**eps P[M(D') in S] + delta for all
-ordered neighbors and all S.
-Theorem (key ``randomized-response``).  The (eps, delta) randomized response, which reveals
-everything with probability delta, loses most of all such mechanisms.
 Theorem (key ``group-approximate``).  A group of k units is protected at
 (k eps, delta (e**(k eps) - 1) / (e**eps - 1)), and no smaller delta is true in general:
 p_0 = 0, p_{j+1} = e**eps p_j + delta attains it.
@@ -31,48 +22,32 @@ the sum of signs S_i eps_i, where S_i = +1 with probability e**eps_i / (1 + e**e
 and no smaller delta is true of every composition.  That is the profile of a composition of
 these losses; with many different ones the exact problem is #P-hard, and engines enclose it.
 
-Gaussian differential privacy.
-
 Definition (Dong, Roth and Su 2022).  M is mu-GDP when telling D from D' is at least as hard as
 telling N(mu, 1) from N(0, 1), for all ordered neighbors.
 The profile has a closed form (key ``gaussian-profile``), and the trade-off is
 Phi(Phi^-1(1 - alpha) - mu).
-
 Theorem (key ``group-gaussian``; Dong, Roth and Su 2022, Gaussian Differential Privacy).  A group
 of k units of a mu-Gaussian loss has k mu.
-
 Theorem (key ``gaussian-composition``; Dong, Roth and Su 2022, Gaussian Differential Privacy).
 Adaptive compositions of mu_i-Gaussian losses are sqrt(sum mu_i^2)-Gaussian.
-
 Theorem (key ``gaussian-to-concentrated``; data processing inequality; Bun and Steinke 2016).
 mu-Gaussian DP implies (mu^2/2)-zCDP.
 
-The loss of continuous Laplace noise.
-
-Definition.  Release x + Z, where Z has the density e**(-|z| / scale) / (2 scale) on the reals, and
-one unit moves x by at most 1.
+Definition.  Continuous Laplace noise: release x + Z, where Z has the density e**(-|z| / scale) / (2
+scale) on the reals, and one unit moves x by at most 1.
 Theorem (key ``laplace-profile``; Balle, Barthe and Gaboardi 2018).  With e = 1 / scale, delta(eps)
 is (1 - e**((eps - e)/2))+, both ways.  A unit that moves x by less loses less, and a group of k
 units loses what noise of scale / k loses, which is the pair at distance k e.
-It is what papers call the Laplace mechanism.  ``mechanisms.Laplace``, which runs, draws integers:
-at distance 1 its loss is that of randomized response with the same epsilon, whose delta is larger
-at every smaller epsilon (key ``discrete-laplace-loss``).
-
-Zero-concentrated (zCDP) and Rényi differential privacy (RDP).
+``mechanisms.Laplace``, which runs, draws integers: at distance 1 its loss is that of randomized
+response, whose delta is larger at every smaller epsilon (key ``discrete-laplace-loss``).
 
 Definition (Bun and Steinke 2016).  M is rho-zCDP when D_a(M(D) || M(D')) <= rho a for every order
-a > 1 and all ordered neighbors.
-Theorems.  Composition adds rho, adaptively (key ``concentrated-composition``).  A group of k units
-has k**2 rho (key ``group-concentrated``).  Through single orders it implies (eps, delta) with
-delta(eps) = inf over a of the bound of key ``renyi-to-approximate``.
-
+a > 1 and all ordered neighbors.  Rhos add up (key ``concentrated-composition``).
 Definition (Mironov 2017).  M is (a, r)-RDP when D_a(M(D) || M(D')) <= r for all ordered neighbors.
 Each order proves an (eps, delta) (key ``renyi-to-approximate``); the best one is taken.  Choosing
 the best order after the fact is sound for one finished composition, not for a running budget.
-
 Theorem (key ``renyi-composition``; Mironov 2017, Rényi Differential Privacy).  Rényi divergences
 of adaptive compositions add, order by order.
-
 Theorem (key ``pure-to-concentrated``; differentialprivacy.org, 27 May 2024; randomized response
 attains it as the order tends to 1).  epsilon-DP implies (epsilon tanh(epsilon/2))-zCDP, and no
 smaller rho.
@@ -81,6 +56,7 @@ smaller rho.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -88,7 +64,7 @@ from itertools import pairwise
 from typing import Final, final
 
 from discreet.errors import OutOfRange, WrongKind
-from discreet.exact import Interval, float_down, float_up
+from discreet.exact import Interval, float_down, float_up, freeze
 from discreet.loss.composition import Composition
 from discreet.loss.elementary import (
     exp,
@@ -117,30 +93,65 @@ from discreet.loss.parameters import (
 )
 from discreet.loss.privacy_loss import PrivacyLoss
 from discreet.loss.profile import Profile
-from discreet.loss.pure_pairs import DiscreteLaplacePair, LaplacePair, ResponsePair
+from discreet.loss.pure_pairs import LaplacePair, ResponsePair
 from discreet.loss.rounding import Bracket
-
-
-def response_delta(*, epsilon: Fraction, delta: Fraction, target: Fraction) -> Interval:
-    """Enclose delta(target) of one (epsilon, delta) randomized response, target >= 0.
-
-    >>> from fractions import Fraction
-    >>> response_delta(epsilon=Fraction(1), delta=Fraction(0), target=Fraction(1, 2)).nearest()
-    0.28764913664496794
-    """
-    if target >= epsilon:
-        return Interval(delta, delta)
-    gap, decay = exp(target - epsilon), exp(-epsilon)
-    low, high = (1 - gap.high) / (1 + decay.high), (1 - gap.low) / (1 + decay.low)
-    return Interval(delta + (1 - delta) * low, delta + (1 - delta) * high)
-
 
 _LARGEST: Final = 1000  # above it, e**-epsilon is no float
 
 
+class _Promise(PrivacyLoss):
+    """A promise (epsilon, delta), answered as by the randomized response that just keeps it."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def _response(self) -> ResponsePair: ...
+
+    def profile(self) -> Profile:
+        return Profile.of(self._response)
+
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Enclose delta + (1 - delta) (1 - e**(t - eps)) / (1 + e**-eps), for t below epsilon."""
+        own, target = self._response, checked_epsilon(epsilon)
+        if target >= own.epsilon:
+            return Bracket(float_down(own.delta), float_up(own.delta))
+        gap, decay = exp(target - own.epsilon), exp(-own.epsilon)
+        low, high = (1 - gap.high) / (1 + decay.high), (1 - gap.low) / (1 + decay.low)
+        kept = 1 - own.delta
+        return Bracket(*Interval(own.delta + kept * low, own.delta + kept * high).floats())
+
+    def interval(self, delta: object) -> Bracket:
+        """Invert the profile of randomized response; infinite below its delta."""
+        own, wanted = self._response, checked_delta(delta)
+        if wanted < own.delta:
+            return Bracket(math.inf, math.inf)
+        if wanted == 1:
+            return Bracket(0.0, 0.0)
+        if wanted == own.delta:
+            return Bracket(float_down(own.epsilon), float_up(own.epsilon))
+        rest, decay = (wanted - own.delta) / (1 - own.delta), exp(-own.epsilon)
+        least, most = 1 - rest * (1 + decay.high), 1 - rest * (1 + decay.low)
+        low = own.epsilon + log(least).low if least > 0 else Fraction(0)
+        high = own.epsilon + log(most).high if most > 0 else Fraction(0)
+        return Bracket(*Interval(max(low, Fraction(0)), max(high, Fraction(0))).floats())
+
+    def renyi(self, order: object) -> float:
+        wanted = checked_order(order)
+        own = self._response
+        return math.inf if own.delta else pure_renyi(epsilon=own.epsilon, order=wanted)
+
+    def pure_bound(self) -> Fraction | None:
+        return None if self._response.delta else self._response.epsilon
+
+    def concentrated(self) -> Fraction | None:
+        bound = self.pure_bound()
+        return None if bound is None else dyadic_up(bound * tanh_half(bound).high)
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Pure(PrivacyLoss):
+class Pure(_Promise):
     """A loss that never exceeds epsilon.
 
     >>> Pure(epsilon=1).delta(epsilon=0.5)
@@ -152,34 +163,14 @@ class Pure(PrivacyLoss):
     bound: Fraction
 
     def __init__(self, *, epsilon: object) -> None:
-        """Take an exact epsilon >= 0; a float stands for its decimal text."""
-        object.__setattr__(self, "bound", checked_epsilon(epsilon))
+        freeze(self, bound=checked_epsilon(epsilon))
 
     def __repr__(self) -> str:
         return f"Pure(epsilon={self.bound!r})"
 
-    def profile(self) -> Profile:
-        return Profile.of(ResponsePair(self.bound, Fraction(0)))
-
-    def delta_interval(self, epsilon: object) -> Bracket:
-        target = checked_epsilon(epsilon)
-        exact = response_delta(epsilon=self.bound, delta=Fraction(0), target=target)
-        return Bracket(*exact.floats())
-
-    def interval(self, delta: object) -> Bracket:
-        return Bracket(*response_epsilon(self.bound, checked_delta(delta)).floats())
-
-    def renyi(self, order: object) -> float:
-        """Return the divergence of randomized response, rounded up."""
-        return pure_renyi(epsilon=self.bound, order=order)
-
-    def tradeoff(self, false_alarm: object) -> float:
-        """Return that of randomized response: 1 - e**eps a or e**-eps (1 - a), rounded down."""
-        alarm = checked_delta(false_alarm, name="false_alarm")
-        if self.bound > _LARGEST:
-            return 0.0 if alarm else 1.0
-        direct, swapped = 1 - exp(self.bound).high * alarm, (1 - alarm) * exp(-self.bound).low
-        return float_down(max(direct, swapped, Fraction(0)))
+    @property
+    def _response(self) -> ResponsePair:
+        return ResponsePair(self.bound)
 
     def pure_bound(self) -> Fraction:
         return self.bound
@@ -187,49 +178,24 @@ class Pure(PrivacyLoss):
     def concentrated(self) -> Fraction:
         return dyadic_up(self.bound * tanh_half(self.bound).high)
 
+    def tradeoff(self, false_alarm: object) -> float:
+        alarm = checked_delta(false_alarm, name="false_alarm")
+        if self.bound > _LARGEST:
+            return 0.0 if alarm else 1.0
+        direct, swapped = 1 - exp(self.bound).high * alarm, (1 - alarm) * exp(-self.bound).low
+        return float_down(max(direct, swapped, Fraction(0)))
+
     def group(self, size: int) -> Pure:
         return Pure(epsilon=checked_count(size, name="size") * self.bound)
-
-    def chain(self, size: int) -> Profile:
-        """Protect a group of this many units, as closely as a chain of pure losses allows.
-
-        Its epsilon at delta 0 is that of ``group``, and its delta is smaller below it.
-
-        >>> Pure(epsilon="0.5").group(2).delta(epsilon="0.5")
-        0.28764913664496794
-        >>> round(Pure(epsilon="0.5").chain(2).delta(epsilon="0.5"), 12)
-        0.244918662404
-        >>> Pure(epsilon="0.5").chain(2).epsilon(delta=0)
-        1.0
-        """
-        count = checked_count(size, name="size")
-        if count == 1 or not self.bound:
-            return self.group(count).profile()
-        return Profile.of_symmetric(DiscreteLaplacePair(1 / self.bound, count))
 
     def dominates(self, other: PrivacyLoss) -> bool:
         largest = other.pure_bound()
         return largest is not None and largest <= self.bound
 
 
-def response_epsilon(epsilon: Fraction, delta: Fraction) -> Interval:
-    """Enclose the least t >= 0 at which randomized response has at most this delta.
-
-    >>> response_epsilon(Fraction(1), Fraction(0)).nearest()
-    1.0
-    """
-    if delta == 0:
-        return Interval(epsilon, epsilon)
-    decay = exp(-epsilon)
-    least, most = 1 - delta * (1 + decay.high), 1 - delta * (1 + decay.low)
-    low = epsilon + log(least).low if least > 0 else Fraction(0)
-    high = epsilon + log(most).high if most > 0 else Fraction(0)
-    return Interval(max(low, Fraction(0)), max(high, Fraction(0)))
-
-
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class Approximate(PrivacyLoss):
+class Approximate(_Promise):
     """A loss that exceeds epsilon with probability at most delta.
 
     >>> Approximate(epsilon="0.5", delta="1e-6").group(3).delta_bound <= 5.3671e-6
@@ -240,46 +206,14 @@ class Approximate(PrivacyLoss):
     delta_bound: Fraction
 
     def __init__(self, *, epsilon: object, delta: object) -> None:
-        object.__setattr__(self, "epsilon_bound", checked_epsilon(epsilon))
-        object.__setattr__(self, "delta_bound", checked_delta(delta))
+        freeze(self, epsilon_bound=checked_epsilon(epsilon), delta_bound=checked_delta(delta))
 
     def __repr__(self) -> str:
         return f"Approximate(epsilon={self.epsilon_bound!r}, delta={self.delta_bound!r})"
 
-    def profile(self) -> Profile:
-        """Return the profile of the (epsilon, delta) randomized response."""
-        return Profile.of(ResponsePair(self.epsilon_bound, self.delta_bound))
-
-    def delta_interval(self, epsilon: object) -> Bracket:
-        exact = response_delta(
-            epsilon=self.epsilon_bound, delta=self.delta_bound, target=checked_epsilon(epsilon)
-        )
-        return Bracket(*exact.floats())
-
-    def interval(self, delta: object) -> Bracket:
-        """Invert the profile of randomized response; infinite below this delta."""
-        wanted = checked_delta(delta)
-        if wanted < self.delta_bound:
-            return Bracket(math.inf, math.inf)
-        if wanted == 1:
-            return Bracket(0.0, 0.0)
-        rest = (wanted - self.delta_bound) / (1 - self.delta_bound)
-        return Bracket(*response_epsilon(self.epsilon_bound, rest).floats())
-
-    def renyi(self, order: object) -> float:
-        wanted = checked_order(order)
-        return (
-            math.inf if self.delta_bound else pure_renyi(epsilon=self.epsilon_bound, order=wanted)
-        )
-
-    def pure_bound(self) -> Fraction | None:
-        return None if self.delta_bound else self.epsilon_bound
-
-    def concentrated(self) -> Fraction | None:
-        """Return the rho of pure privacy; with delta > 0 there is none."""
-        if self.delta_bound:
-            return None
-        return dyadic_up(self.epsilon_bound * tanh_half(self.epsilon_bound).high)
+    @property
+    def _response(self) -> ResponsePair:
+        return ResponsePair(self.epsilon_bound, self.delta_bound)
 
     def group(self, size: int) -> Approximate:
         """Multiply epsilon, and sum the geometric series of deltas, rounded up."""
@@ -296,6 +230,7 @@ class Approximate(PrivacyLoss):
 
 
 _FAR: Final = 1000
+_NEWTON: Final = 24
 
 
 @final
@@ -323,7 +258,7 @@ class GaussianDP(PrivacyLoss):
             square = checked_parameter(mu, name="mu") ** 2
         else:
             square = checked_parameter(mu_squared, name="mu_squared")
-        object.__setattr__(self, "mu_squared", square)
+        freeze(self, mu_squared=square)
 
     def __repr__(self) -> str:
         root = sqrt(self.mu_squared)
@@ -348,7 +283,6 @@ class GaussianDP(PrivacyLoss):
         return float_up(checked_order(order) * self.mu_squared / 2)
 
     def tradeoff(self, false_alarm: object) -> float:
-        """Return Phi(Phi^-1(1 - alpha) - mu), rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
         if alarm in (0, 1):
             return float(1 - alarm)
@@ -401,11 +335,10 @@ class ContinuousLaplace(PrivacyLoss):
     scale: Fraction
 
     def __init__(self, *, scale: object) -> None:
-        """Take the scale of the noise, in units of how far one unit moves the number."""
         width = checked_parameter(scale, name="scale")
         if width == 0:
             raise OutOfRange("scale is zero; give a scale above zero; epsilon is its reciprocal.")
-        object.__setattr__(self, "scale", width)
+        freeze(self, scale=width)
 
     def __repr__(self) -> str:
         return f"loss.Laplace(scale={self.scale!r})"
@@ -446,14 +379,31 @@ class ZeroConcentrated(PrivacyLoss):
     rho: Fraction
 
     def __init__(self, *, rho: object) -> None:
-        object.__setattr__(self, "rho", checked_parameter(rho, name="rho"))
+        freeze(self, rho=checked_parameter(rho, name="rho"))
 
     def profile(self) -> Profile:
-        """Return what the divergences imply; nothing is known from below."""
         return Profile.symmetric(Composition(pairs=(), renyi=RenyiCurve(rho=self.rho)))
 
     def renyi(self, order: object) -> float:
         return float_up(self.rho * checked_order(order))
+
+    def delta_interval(self, epsilon: object) -> Bracket:
+        """Enclose the bound of the best order, without the margins that floats need.
+
+        So it does not depend on how floats are rounded, and limits that were stored imply later
+        what they were fixed for.
+        """
+        target = checked_epsilon(epsilon)
+        high = self.profile().delta_interval(epsilon=target).high
+        if not self.rho:
+            return Bracket(0.0, high)
+        rho, eps, t = float(self.rho), float(target), 1.0
+        for _ in range(_NEWTON):  # to where the derivative of the exponent vanishes
+            step = (eps - rho * (2 * t + 1) + math.log1p(1 / t)) / (2 * rho * t + 1 / (1 + t))
+            t *= math.exp(min(max(step, -5.0), 5.0))
+        a = Fraction(t)
+        value = self.rho * a * (a + 1) - a * target + a * log(a).high - (1 + a) * log(1 + a).low
+        return Bracket(0.0, min(high, float_up(exp(min(value, Fraction(0))).high)))
 
     def concentrated(self) -> Fraction:
         return self.rho
@@ -497,19 +447,16 @@ class RenyiDP(PrivacyLoss):
                 "the orders of a Rényi loss do not fit its values; give increasing orders above 1 "
                 "and as many values."
             )
-        object.__setattr__(self, "orders", checked)
-        object.__setattr__(self, "values", bounds)
+        freeze(self, orders=checked, values=bounds)
 
     @property
     def curve(self) -> RenyiCurve:
         return RenyiCurve(orders=self.orders, values=self.values)
 
     def profile(self) -> Profile:
-        """Return what the divergences imply; nothing is known from below."""
         return Profile.symmetric(Composition(pairs=(), renyi=self.curve))
 
     def renyi(self, order: object) -> float:
-        """Return the chord between known orders, rounded up; infinite above the largest."""
         value = self.curve.at(checked_order(order))
         return math.inf if value is None else float_up(value)
 

@@ -15,12 +15,6 @@ in docs/proofs/accounting.md, section 10).  Let each step of an adaptive composi
 seen before, be dominated by its pair and, both ways, have Rényi divergences below its curve.  Then
 for every choice of steps the profile of the whole is at most what the curves of those steps and the
 pairs of the others allow together.  So the least of these bounds holds, at each epsilon and delta.
-
-A pair and a curve together say more about one release than either alone, and no single pair says
-the same.  From below only a pair that satisfies both bounds can serve.
-
-``PrivacyLossDistribution`` bounds a profile from above or from below by masses on a lattice;
-``Transform`` gives ln E[e**(zL); L < inf] on a vertical line of complex orders, with error bounds.
 """
 
 from __future__ import annotations
@@ -73,7 +67,17 @@ class CumulantLine:
 
 
 class Transform(Protocol):
-    """The cumulants of a bundle of pairs, each counted with its multiplicity."""
+    """The cumulants of a bundle of pairs, each counted with its multiplicity.
+
+    ``terms`` is how many terms each cumulant adds up, and ``highest`` a height above which it would
+    need too many.
+    """
+
+    @property
+    def terms(self) -> int: ...
+
+    @property
+    def highest(self) -> float: ...
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         """Cumulants at real orders above zero (perhaps infinite), and bounds on their errors."""
@@ -146,13 +150,6 @@ class Pair(ABC):
         """Give P[L = inf] exactly; None if that is not known."""
         return None
 
-    def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:  # noqa: ARG002
-        """Give the square of mu of a Gaussian that dominates it with a leak, and the leak.
-
-        The leak is about 2**-bits, where it can be chosen; None where there is no such Gaussian.
-        """
-        return None
-
     def largest(self) -> float:
         """Bound the largest finite loss from above."""
         return math.inf
@@ -163,7 +160,7 @@ class Pair(ABC):
 
     def boundless(self) -> bool:
         """Return True if losses beyond ``LARGEST_LOSS`` are likely: they count as infinite."""
-        return False
+        return LARGEST_LOSS < self.largest_below() < math.inf
 
     def closed_form(self) -> ProfileCurve | None:
         """Give the finite part at one eps >= 0 as a function; None if it takes an engine."""

@@ -66,11 +66,7 @@ def checked_parameter(value: object, *, name: str) -> Fraction:
 
 
 def checked_order(value: object, *, name: str = "order") -> Fraction:
-    """Read an order of a Rényi divergence: above one.
-
-    >>> checked_order(2)
-    Fraction(2, 1)
-    """
+    """Read an order of a Rényi divergence: above one."""
     number = decimal(value, name=name)
     if number <= 1:
         raise OutOfRange(f"{name} is not above 1; give {name} > 1, such as 2 or 1.5.")
@@ -86,11 +82,7 @@ def checked_rate(value: object, *, name: str = "rate") -> Fraction:
 
 
 def checked_count(value: object, *, name: str = "count", low: int = 1) -> int:
-    """Read how often something is repeated, or how many there are.
-
-    >>> checked_count(3)
-    3
-    """
+    """Read how often something is repeated, or how many there are."""
     return whole(value, name=name, low=low, high=_LARGEST_COUNT)
 
 

@@ -71,7 +71,6 @@ class CurvePlot:
         return chart.svg()
 
     def _repr_svg_(self) -> str:
-        """Show the picture in a notebook."""
         return self.svg()
 
     def draw(self, axes: Any) -> Any:

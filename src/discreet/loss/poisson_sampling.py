@@ -1,47 +1,32 @@
-"""Moments near one.
+"""The pair of a composition that runs on a Poisson sample, and the sampled Gaussian.
 
 Trust: kernel.
 
-Cumulants of the sampled Gaussian pair, by a trapezoidal rule with a proved error.
-
-Definition.  With x = mu y - mu**2/2 and l(y) = ln(1 - q + q e**x), y standard normal:
-E e**(zL) = E e**(w l(y)) with w = 1 + z for REMOVE and w = -z for ADD.
-
-Theorem (key ``sampled-gaussian-quadrature``).  On the line Im y = b with mu |b| < pi,
-|1 - q + q e**x| lies between cos(mu b/2) times and once its value at Re y, and its argument is at
-most mu |b|.  So the trapezoidal rule of step d on the whole line errs, relative to E e**(wl) at the
-real order, by at most 2 e**(b**2/2 + |t| mu b - c ln cos(mu b/2)) / (e**(2 pi b/d) - 1), with the
-cosine for ADD only (Trefethen and Weideman 2014, theorem 5.1).  The logarithm of the integrand
-falls at least linearly beyond the last nodes, which bounds what is cut off
-(docs/proofs/accounting.md, section 5).
-
-How fast the characteristic function of a sampled Gaussian's loss decays.
-
-Let phi be the characteristic function of the loss l(y) under the distribution of y with density
-proportional to e**(w l(y) - y**2/2), the tilt of ``sampled_gaussian``.  A contour may end where
-|phi| to the power of the number of runs is negligible, at that height and above.
-
-Theorem (key ``contour-rounding``).  For every place y0,
-|phi(s)| <= P[y < y0] + V / s, where V is the total variation of the density of the loss beyond
-l(y0), including its jump there.  The density has at most two maxima and a minimum between them
-(docs/proofs/accounting.md, section 5); so V is what it varies by between places that are evaluated,
-and what it moves beyond them at three extremes, up and down.
-Proof.  The part below y0 counts with its mass at most; a function of bounded variation V has a
-transform of at most V / s.
-
-At small rates a few rare losses carry all the variance, and the others lie so close together that
-the transform of the whole decays only at heights like 1/q.  The rare ones alone decay much earlier,
-and what is left is the probability of none.
-
-The pair of a composition that runs on a Poisson sample.
-
 Definition.  Each person enters the sample with probability q, independently.  If (P, Q) dominates
 the inner composition when a person is removed, the outer pair is ((1-q)Q + qP, Q) for REMOVE and
-(Q, (1-q)Q + qP) for ADD.
+(Q, (1-q)Q + qP) for ADD.  A sample that is used twice is one sample: the composition is sampled.
 
-Theorem (key ``poisson-sampling``).  h_REMOVE(a) = q h(1 + (a-1)/q) for a > 1-q, else 1-a, and
-h_ADD(a) = 1 - a + a h_REMOVE(1/a) (Li, Qardaji and Su 2012; Balle, Barthe and Gaboardi 2018,
-theorem 8; Zhu, Dong and Wang 2022, proposition 30 for dominating pairs at every a > 0).
+Theorem (key ``poisson-sampling``; Li, Qardaji and Su 2012; Balle, Barthe and Gaboardi 2018, theorem
+8; Zhu, Dong and Wang 2022, proposition 30 for dominating pairs at every a > 0).
+h_REMOVE(a) = q h(1 + (a-1)/q) for a > 1-q, else 1-a, and h_ADD(a) = 1 - a + a h_REMOVE(1/a).
+
+For one Gaussian, with x = mu y - mu**2/2 and l(y) = ln(1 - q + q e**x), y standard normal:
+E e**(zL) = E e**(w l(y)) with w = 1 + z for REMOVE and w = -z for ADD.
+
+Theorem (key ``sampled-gaussian-quadrature``; Trefethen and Weideman 2014, theorem 5.1).  On the
+line Im y = b with mu |b| < pi, |1 - q + q e**x| lies between cos(mu b/2) times and once its value
+at Re y, and its argument is at most mu |b|.  So the trapezoidal rule of step d on the whole line
+errs, relative to E e**(wl) at the real order, by at most
+2 e**(b**2/2 + |t| mu b - c ln cos(mu b/2)) / (e**(2 pi b/d) - 1), with the cosine for ADD only.
+Beyond the last nodes the integrand falls geometrically (docs/proofs/accounting.md, section 5).
+
+Let phi be the characteristic function of l(y) under the density proportional to
+e**(w l(y) - y**2/2).  A contour may end where |phi| to the power of the number of runs is
+negligible, at that height and above.
+Theorem (key ``contour-rounding``).  For every place y0, |phi(s)| <= P[y < y0] + V / s, where V is
+the total variation of the density of the loss beyond l(y0), including its jump there.  The density
+has at most two maxima and a minimum between them (docs/proofs/accounting.md, section 5).
+At small rates a few rare losses carry all the variance, and decay much earlier than the others.
 """
 
 from __future__ import annotations
@@ -49,7 +34,7 @@ from __future__ import annotations
 import enum
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self, final
@@ -97,9 +82,6 @@ def small_moment(q: float, mu: float, w: float) -> float:
     With x = mu y - mu**2/2 and l = ln(1 - q + q e**x), y normal, E e**l = 1.  So the excess over 1
     is the mean of g = e**(wl) - 1 - w (e**l - 1) >= 0, for w >= 1 and w <= 0, in which nothing
     cancels (docs/proofs/accounting.md, section 5).  Infinite unless mu <= 2 and |w| mu <= 16.5.
-
-    >>> small_moment(1e-6, 1.0, 2.0) / math.log1p(1e-12 * math.expm1(1.0)) - 1 < 1e-6
-    True
     """
     if mu > 2 or abs(w) * mu > 16.5:
         return math.inf
@@ -121,7 +103,6 @@ def small_moment(q: float, mu: float, w: float) -> float:
     return math.log1p(excess) * (1 + 16 * UNIT)
 
 
-_NEAR_ERROR: Final = 1e-12  # of |phi|**2 near zero, from moments (section 5, decay)
 _GRID_ERROR: Final = 1e-9  # of |phi|**2 on the grid (section 5, decay)
 _MOMENT_SLACK: Final = 1e-6  # on moments that err by less than 1e-12 (section 5, decay)
 _FINE: Final = 1 / 256  # between places at which densities are evaluated
@@ -130,6 +111,11 @@ _POINTS: Final = 800
 _NODES: Final = 6000  # for the heights of a grid
 _REACH: Final = 32.0  # of a grid, in units of 1 / sqrt(variance)
 _APART: Final = 0.1  # the points of a grid at most, in the same units, where it is short
+_HIGHEST: Final = 64.0  # orders above are left out: they never help a sampled Gaussian
+_DROPPED: Final = 1e-22  # weights below this part of the largest join the error
+_BEND_ERROR: Final = 1e-12  # of l' at an end (section 5, ends)
+_MOST_NODES: Final = 1 << 21  # of one moment
+_SMALL: Final = 1e-3  # an excess that is added up by itself (section 5, real orders)
 
 
 def sampled_loss(q: float, x: Floats) -> Floats:
@@ -149,136 +135,11 @@ class Nodes:
     scale: float
     error: float
     slope: float  # of the error in the height t
-    step: float
-    y: Floats
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class Tilted:
-    """The distribution of y with a density proportional to e**(w l(y) - y**2/2)."""
-
-    q: float
-    mu: float
-    w: float
-
-    def log_densities(self, y: Floats, nodes: Nodes) -> tuple[Floats, Floats]:
-        """Evaluate the logarithms of the densities of y, and of the loss at y."""
-        x = self.mu * y - self.mu * self.mu / 2
-        loss = sampled_loss(self.q, x)
-        total = nodes.scale + math.log(float(nodes.weight.sum())) + math.log(2 * math.pi) / 2
-        of_y = self.w * loss - y * y / 2 - total
-        return of_y, of_y - (x + math.log(self.q) - loss) - math.log(self.mu)
-
-    def bend(self, step: float) -> float:
-        """Bound how far either logarithm lies above or below its values at a distance of a step."""
-        return step**2 / 8 * (1 + (abs(self.w) + 1) * self.mu**2 / 4)
-
-    def highest(self) -> float:
-        """Return a height up to which nodes are not too many."""
-        return _NODES * 2 * math.pi / ((22 + abs(self.w) * self.mu) * self.mu)
-
-    def ends(self) -> tuple[float, float]:
-        """Bound the places of the maxima of the density of the loss."""
-        return min(-self.mu, self.w * self.mu), max(-self.mu, self.w * self.mu)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Decay:
-    """A certified decreasing majorant of |phi|**2, in three pieces.
-
-    Near zero |phi(s)|**2 = E cos(sD) <= 1 - s**2 v + s**4 d4 / 24 for the difference D of two
-    independent losses, with E D**2 = 2v.  In the middle the second derivative is at most 2v, so
-    values on a grid of width g bound it up to v g**2 / 4.  Far out the theorem above holds, for the
-    best of many y0.
-    """
-
-    variance: float
-    fourth: float
-    first: float
-    grid: Floats
-    sup: Floats
-    far: _FarOut
-
-    @classmethod
-    def of(cls, law: Tilted, lay: Callable[[float], Nodes]) -> Decay:
-        """Work the pieces out; ``lay`` gives nodes that serve up to a height."""
-        nodes = lay(0.0)
-        g = nodes.weight / nodes.weight.sum()
-        loss = nodes.loss - float(g @ nodes.loss)
-        slack = 1 + _MOMENT_SLACK + 1e3 * nodes.error
-        variance = float(g @ loss**2)
-        fourth = slack * (2 * float(g @ loss**4) + 6 * variance**2)
-        variance /= slack
-        first = math.sqrt(12 * variance / fourth)
-        far = _FarOut.of(law, nodes, slack)
-        reach = min(2 * float(far.variation[0]), _REACH / math.sqrt(variance), law.highest())
-        last = max(2 * first, reach)
-        points = int(min(_POINTS, max(64, (last - first) * math.sqrt(variance) / _APART)))
-        s = np.linspace(first, last, points)
-        nodes = lay(last)
-        g = nodes.weight / nodes.weight.sum()
-        phi = np.exp(1j * np.outer(s, nodes.loss - float(g @ nodes.loss))) @ g
-        square = np.abs(phi) ** 2 + _GRID_ERROR
-        cell = np.maximum(square[1:], square[:-1]) + slack**2 * variance * (s[1] - s[0]) ** 2 / 4
-        pieces = np.append(np.minimum(cell, far.bounds(s[:-1]) ** 2), far.bounds(s[-1:]) ** 2)
-        sup = np.maximum.accumulate(pieces[::-1])[::-1]
-        return cls(variance, fourth, first, s, sup, far)
-
-    def log_bound(self, s: float) -> float:
-        if s < self.first:
-            near = 1 - (s * s * self.variance - s**4 * self.fourth / 24) + _NEAR_ERROR
-            bound = max(near, float(self.sup[0]))
-        elif s < self.grid[-1]:
-            index = int(np.searchsorted(self.grid, s, side="right")) - 1
-            bound = float(self.sup[max(index, 0)])
-        else:
-            bound = float(self.far.bounds(np.array([s]))[0]) ** 2
-        return 0.5 * math.log(min(1.0, bound))
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _FarOut:
-    """For places y0 in rising order: the mass below, and the variation of the density beyond."""
-
-    below: Floats
-    variation: Floats
-
-    @classmethod
-    def of(cls, law: Tilted, nodes: Nodes, slack: float) -> _FarOut:
-        """Cut at many places, the first far to the left, where nothing is cut off.
-
-        Between two places a density is at least the smaller end, and at most the larger one, up to
-        its bend; so the mass beyond a place is at least a lower sum over what follows.
-        """
-        low, high = law.ends()
-        y = np.arange(low - 1, high + 8, _FINE)
-        of_y, of_loss = law.log_densities(y, nodes)
-        bend = law.bend(_FINE)
-        cells = np.exp(np.minimum(of_y[1:], of_y[:-1]) - bend) * _FINE
-        beyond = np.append(np.cumsum(cells[::-1])[::-1], 0.0) / slack
-        density = np.exp(np.minimum(of_loss, 300.0))
-        turns = np.append(np.cumsum(np.abs(np.diff(density))[::-1])[::-1], 0.0) + density[-1]
-        peaks = np.maximum.accumulate(density[::-1])[::-1]
-        missed = 6 * math.expm1(bend) * math.exp(bend) * peaks  # by three extremes in between
-        variation = (density + turns + missed)[::_EVERY] * slack
-        below = 1 - np.minimum(beyond[::_EVERY], 1.0)
-        return cls(np.append(0.0, below), np.append(variation[0], variation))
-
-    def bounds(self, s: Floats) -> Floats:
-        every = self.below[:, None] + self.variation[:, None] / s
-        return np.asarray(np.minimum(every.min(axis=0), 1.0))
-
-
-_HIGHEST: Final = 64.0  # orders above are left out: they never help a sampled Gaussian
-_DROPPED: Final = (
-    1e-22  # weights below this part of the largest are dropped, and added to the error
-)
-_BEND_ERROR: Final = 1e-12  # of l' at an end (section 5, ends)
-_MOST_NODES: Final = 1 << 21  # of one moment
-_SMALL: Final = 1e-3  # an excess that is added up by itself (section 5, real orders)
+    def law(self) -> tuple[Floats, Floats]:
+        """Return centered losses and their probabilities."""
+        share = self.weight / self.weight.sum()
+        return self.loss - float(share @ self.loss), share
 
 
 @final
@@ -290,16 +151,13 @@ class SampledGaussianCumulants:
     mu: float
     sign: int  # +1: REMOVE, w = 1 + z;  -1: ADD, w = -z
 
+    def _w(self, c: float) -> float:
+        return 1 + c if self.sign > 0 else -c
+
+    @functools.lru_cache(maxsize=1 << 14)  # noqa: B019  (few numbers each)
     def above(self, t: float) -> float:
-        """Bound the cumulant at an order t > 0; infinite where it would need too many nodes.
-
-        >>> round(SampledGaussianCumulants(0.1, 1.0, 1).above(1.0), 12)  # ln(1 + q**2 (e - 1))
-        0.017036863236
-        """
-        return _above(self, t)
-
-    def bounded(self, t: float) -> float:
-        w = 1 + t if self.sign > 0 else -t
+        """Bound the cumulant at an order t > 0; infinite where it would need too many nodes."""
+        w = self._w(t)
         if (22 + abs(w) * self.mu) * (50 + t) * max(1.0, self.mu) > _MOST_NODES:
             return math.inf
         nodes = self.nodes(t, 0.0)
@@ -309,13 +167,10 @@ class SampledGaussianCumulants:
         high = max(value, 0.0) + 2 * nodes.error + 8 * UNIT * (1 + abs(value))
         return min(high, small_moment(self.q, self.mu, w)) if high < _SMALL else high
 
-    def tilted(self, c: float) -> Tilted:
-        return Tilted(self.q, self.mu, 1 + c if self.sign > 0 else -c)
-
     def nodes(self, c: float, height: float) -> Nodes:
         """Lay the nodes out for the order c and heights up to the given one."""
         q, mu = self.q, self.mu
-        w = 1 + c if self.sign > 0 else -c
+        w = self._w(c)
         b = min(3.0, (2.0 if self.sign > 0 else 1.0) / mu)
         bent = -c * math.log(math.cos(mu * b / 2)) if self.sign < 0 else 0.0
         need = 46.0 + b * b / 2 + height * mu * b + bent
@@ -338,7 +193,7 @@ class SampledGaussianCumulants:
         slope = 24 * UNIT * float(weight @ (np.abs(loss - center) + np.abs(x) + 1)) / total
         error = quadrature + cut + rounding + len(y) * _DROPPED
         scale = top + math.log(step / math.sqrt(2 * math.pi))
-        return Nodes(loss[keep], weight[keep], scale, error, slope, step, y[keep])
+        return Nodes(loss[keep], weight[keep], scale, error, slope)
 
     def _cut(self, w: float, y: Floats, loss: Floats, weight: Floats, step: float) -> float:
         """Bound the weights beyond both ends by geometric series."""
@@ -354,19 +209,26 @@ class SampledGaussianCumulants:
             total += 1.01 * float(end) / math.expm1(fall * step) + TINIEST
         return total
 
-    def real(self, orders: Floats) -> tuple[Floats, Floats]:
+    @functools.lru_cache(maxsize=256)  # noqa: B019  (bounded)
+    def real(self, orders: tuple[float, ...]) -> tuple[Floats, Floats]:
         """Cumulants at real orders; infinite above the highest that is used."""
-        return _real(self, orders.tobytes())
+        value, error = np.full(len(orders), np.inf), np.zeros(len(orders))
+        for i, c in enumerate(orders):
+            if c <= _HIGHEST:
+                nodes = self.nodes(c, 0.0)
+                value[i] = nodes.scale + math.log(float(nodes.weight.sum()))
+                error[i] = 2 * nodes.error + 8 * UNIT * (1 + abs(value[i]))
+        return value, error
 
-    def line(self, c: float, heights: Floats) -> tuple[Complexes, Floats]:
-        """Cumulants at c + i heights (evenly spaced from zero), with error bounds."""
-        return _line(self, c, float(heights[1]), len(heights))
-
-    def evaluated(self, c: float, heights: Floats) -> tuple[Complexes, Floats]:
+    @functools.lru_cache(maxsize=256)  # noqa: B019  (bounded)
+    def line(self, c: float, spacing: float, count: int) -> tuple[Complexes, Floats]:
+        """Cumulants at c + i j spacing for j below count, with error bounds."""
+        heights = spacing * np.arange(count)
         nodes = self.nodes(c, float(heights[-1]))
         total = float(nodes.weight.sum())
-        center = float(nodes.weight @ nodes.loss) / total
-        phi = _characteristic(heights, self.sign * (nodes.loss - center), nodes.weight / total)
+        centered, share = nodes.law()
+        center = float(share @ nodes.loss)
+        phi = _characteristic(heights, self.sign * centered, share)
         base = nodes.scale + math.log(total)
         value = reduced(phi) + base + 1j * (self.sign * center) * heights
         rounding = UNIT * (4 * len(nodes.weight) + 64)  # of products and their sums
@@ -375,38 +237,83 @@ class SampledGaussianCumulants:
         error = np.log1p(wrong / np.maximum(np.abs(phi), TINIEST)) + UNIT * (16 + 8 * size)
         return value, error + 2 * nodes.error
 
-    def decay(self, c: float, height: float) -> float:
-        """Bound ln sup over s >= height of the tilted characteristic function's modulus."""
-        return _decay(self, c).log_bound(height)
+    @functools.lru_cache(maxsize=256)  # noqa: B019  (bounded)
+    def decay(self, c: float) -> Decay:
+        """Bound the tilted characteristic function at all heights."""
+        return Decay.of(self, c)
+
+    def cuts(self, c: float, nodes: Nodes, slack: float) -> tuple[Floats, Floats]:
+        """Return the mass below many places, and the variation of the density of the loss beyond.
+
+        The first place lies far to the left, where nothing is cut off.  Between two places a
+        density is at least the smaller end, and at most the larger one, up to its bend; so the mass
+        beyond a place is at least a lower sum over what follows.
+        """
+        w, mu = self._w(c), self.mu
+        y = np.arange(min(-mu, w * mu) - 1, max(-mu, w * mu) + 8, _FINE)
+        x = mu * y - mu * mu / 2
+        loss = sampled_loss(self.q, x)
+        total = nodes.scale + math.log(float(nodes.weight.sum())) + math.log(2 * math.pi) / 2
+        of_y = w * loss - y * y / 2 - total  # logarithms of densities: of y, and of the loss
+        of_loss = of_y - (x + math.log(self.q) - loss) - math.log(mu)
+        bend = _FINE**2 / 8 * (1 + (abs(w) + 1) * mu**2 / 4)
+        cells = np.exp(np.minimum(of_y[1:], of_y[:-1]) - bend) * _FINE
+        beyond = np.append(np.cumsum(cells[::-1])[::-1], 0.0) / slack
+        density = np.exp(np.minimum(of_loss, 300.0))
+        turns = np.append(np.cumsum(np.abs(np.diff(density))[::-1])[::-1], 0.0) + density[-1]
+        peaks = np.maximum.accumulate(density[::-1])[::-1]
+        missed = 6 * math.expm1(bend) * math.exp(bend) * peaks  # by three extremes in between
+        variation = (density + turns + missed)[::_EVERY] * slack
+        below = 1 - np.minimum(beyond[::_EVERY], 1.0)
+        return np.append(0.0, below), np.append(variation[0], variation)
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def _above(pair: SampledGaussianCumulants, t: float) -> float:
-    return pair.bounded(t)
+@final
+@dataclass(frozen=True, slots=True)
+class Decay:
+    """A certified decreasing majorant of |phi|**2, on a grid of heights and beyond it.
+
+    For the difference D of two independent losses |phi(s)|**2 = E cos(sD), with E D**2 = 2v.  So
+    the second derivative is at most 2v, and values on cells of width g bound it up to v g**2 / 4.
+    Far out key ``contour-rounding`` holds, for the best of many places.
+    """
+
+    heights: Floats
+    sup: Floats
+    cuts: tuple[Floats, Floats]
+
+    @classmethod
+    def of(cls, pair: SampledGaussianCumulants, c: float) -> Decay:
+        nodes = pair.nodes(c, 0.0)
+        loss, share = nodes.law()
+        slack = 1 + _MOMENT_SLACK + 1e3 * nodes.error
+        variance = float(share @ loss**2) * slack
+        cuts = pair.cuts(c, nodes, slack)
+        unit = 1 / math.sqrt(variance)
+        most = _NODES * 2 * math.pi / ((22 + abs(pair._w(c)) * pair.mu) * pair.mu)  # noqa: SLF001
+        last = min(2 * float(cuts[1][0]), _REACH * unit, most)
+        count = int(min(_POINTS, max(64, last / (_APART * unit))))
+        start = min(unit, last / 64)
+        near = start * 1.06 ** np.arange(-160, 0)  # where compositions of many runs end
+        s = np.concatenate([near, np.linspace(start, last, count)])
+        loss, share = pair.nodes(c, last).law()
+        square = np.abs(np.exp(1j * np.outer(s, loss)) @ share) ** 2 + _GRID_ERROR
+        cell = np.maximum(square[1:], square[:-1]) + variance * np.diff(s) ** 2 / 4
+        far = _far_out(cuts, s) ** 2
+        pieces = np.append(np.minimum(cell, far[:-1]), far[-1])
+        return cls(s, np.maximum.accumulate(pieces[::-1])[::-1], cuts)
+
+    def log_bound(self, s: float) -> float:
+        """Bound ln |phi| from a height on."""
+        if s >= self.heights[-1]:
+            return math.log(min(1.0, float(_far_out(self.cuts, np.array([s]))[0])))
+        index = int(np.searchsorted(self.heights, s, side="right")) - 1
+        return 0.5 * math.log(min(1.0, float(self.sup[index]))) if index >= 0 else 0.0
 
 
-@functools.lru_cache(maxsize=256)
-def _real(pair: SampledGaussianCumulants, orders: bytes) -> tuple[Floats, Floats]:
-    places = np.frombuffer(orders)
-    value, error = np.full(len(places), np.inf), np.zeros(len(places))
-    for i, c in enumerate(places):
-        if c <= _HIGHEST:
-            nodes = pair.nodes(float(c), 0.0)
-            value[i] = nodes.scale + math.log(float(nodes.weight.sum()))
-            error[i] = 2 * nodes.error + 8 * UNIT * (1 + abs(value[i]))
-    return value, error
-
-
-@functools.lru_cache(maxsize=256)
-def _line(
-    pair: SampledGaussianCumulants, c: float, spacing: float, count: int
-) -> tuple[Complexes, Floats]:
-    return pair.evaluated(c, spacing * np.arange(count))
-
-
-@functools.lru_cache(maxsize=256)
-def _decay(pair: SampledGaussianCumulants, c: float) -> Decay:
-    return Decay.of(pair.tilted(c), lambda height: pair.nodes(c, height))
+def _far_out(cuts: tuple[Floats, Floats], s: Floats) -> Floats:
+    every = cuts[0][:, None] + cuts[1][:, None] / s
+    return np.asarray(np.minimum(every.min(axis=0), 1.0))
 
 
 def _characteristic(heights: Floats, values: Floats, weights: Floats) -> NDArray[np.complex128]:
@@ -426,12 +333,6 @@ def _characteristic(heights: Floats, values: Floats, weights: Floats) -> NDArray
     return found
 
 
-@functools.lru_cache(maxsize=256)
-def sampled_gaussian(q: float, square: float, sign: int) -> SampledGaussianCumulants:
-    """Share what is computed between compositions."""
-    return SampledGaussianCumulants(q, math.sqrt(square), sign)
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class SampledGaussianTransform:
@@ -439,24 +340,31 @@ class SampledGaussianTransform:
 
     items: tuple[tuple[SampledGaussianCumulants, int], ...]
 
+    highest: ClassVar[float] = 1500.0
+
+    @property
+    def terms(self) -> int:
+        return 64 * len(self.items)  # about as many as atoms that take as long
+
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         value, error = np.zeros(len(orders)), np.zeros(len(orders))
         for pair, n in self.items:
-            own, wrong = pair.real(orders)
+            own, wrong = pair.real(tuple(orders.tolist()))
             value, error = value + n * own, error + n * wrong
         return value, error
 
     def line(self, order: float, heights: Floats) -> CumulantLine:
+        """Add up lines at heights that are evenly spaced from zero."""
         value: Complexes = np.zeros(len(heights), np.complex128)
         error = np.zeros(len(heights))
         for pair, n in self.items:
-            own, wrong = pair.line(order, heights)
+            own, wrong = pair.line(order, float(heights[1]), len(heights))
             value = value + n * own
             error = error + n * wrong + UNIT * n * (len(self.items) + 4) * np.abs(own)
         return CumulantLine(value, error)
 
     def decay(self, order: float, height: float) -> float:
-        return sum(n * pair.decay(order, height) for pair, n in self.items)
+        return sum(n * pair.decay(order).log_bound(height) for pair, n in self.items)
 
 
 _FAR: Final = 300.0
@@ -473,13 +381,7 @@ class Direction(enum.Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class SampledPair(Pair):
-    """A composition on a Poisson sample, seen from one direction.
-
-    >>> inner = Composition(((GaussianPair(Fraction(1)), 1),))
-    >>> pair = SampledPair(inner, Fraction(1, 10), Direction.REMOVE)
-    >>> round(pair.profile(0.5).high, 12)
-    0.00203253692
-    """
+    """A composition on a Poisson sample, seen from one direction."""
 
     inner: Composition
     rate: Fraction
@@ -580,7 +482,7 @@ class SampledPair(Pair):
             return math.inf
         raised = float_up(square) * (1 + 4 * UNIT)  # so that the root is not below mu
         sign = 1 if self.direction is Direction.REMOVE else -1
-        return sampled_gaussian(rate, raised, sign).above(t)
+        return SampledGaussianCumulants(rate, math.sqrt(raised), sign).above(t)
 
     def infinity(self) -> Bracket:
         """Removing shows an infinite inner loss with probability q; adding never does."""
@@ -674,7 +576,8 @@ class SampledPair(Pair):
             if square is None or square < FAINTEST or pair.rate == 1:
                 return None
             sign = 1 if pair.direction is Direction.REMOVE else -1
-            items.append((sampled_gaussian(float(pair.rate), float(square), sign), count))
+            mu = math.sqrt(float(square))
+            items.append((SampledGaussianCumulants(float(pair.rate), mu, sign), count))
         return SampledGaussianTransform(tuple(items))
 
 
@@ -733,12 +636,7 @@ def _listed(pair: SampledPair) -> Atoms | None:
 def poisson_sample(
     compositions: Iterable[Composition], rate: Fraction, *, removed: bool
 ) -> tuple[Composition, ...]:
-    """Mix each pair with its second distribution; a unit is removed, or added.
-
-    >>> once = Composition(((GaussianPair(Fraction(1)), 1),))
-    >>> len(poisson_sample([once, once], Fraction(1, 10), removed=True))
-    1
-    """
+    """Mix each pair with its second distribution; a unit is removed, or added."""
     pairs = (
         SampledPair(composition, rate, Direction.REMOVE)
         if removed

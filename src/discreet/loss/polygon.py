@@ -9,17 +9,16 @@ Theorem (key ``dots``; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).  A
 in a, so between two points it lies below the chord, and outside a cell above the chord of the cell.
 Hence leaving out a node keeps an upper polygon above h; and in each cell h lies above the chords
 of both neighboring cells, drawn on until they meet.  The convex hull of those meeting points and
-of lower bounds at the nodes lies below h.
+of lower bounds at the nodes lies below h.  Every function that is convex, falls from 1 at 0 and is
+nowhere below (1 - a)+ is the profile of a pair.
 
-One side of a profile, the ratios from 1 on, lies between the chords through upper bounds and the
-polygon of ``floor_under``, wherever knots are placed. Knots are added where the two are far apart,
-measured in epsilon: a gap g at height v moves an answer by about g / (v s), where s is how fast ln
-v falls.
+Knots are added where the upper and the lower polygon are far apart, measured in epsilon: a gap g at
+height v moves an answer by about g / (v s), where s is how fast ln v falls.
 
-Theorem (key ``renyi-to-approximate``).  A curve bounds the profile by h(a) = min over orders of
-C(t) e**(K(t)) a**-t for a >= 1, and by 1 - a + a h(1/a) for a < 1, in both directions.  Composing
-the largest profile that a curve allows with a product of pairs bounds the whole, however the parts
-are interleaved (Vadhan and Zhang 2023; the pairs' answers can be drawn up front).
+A curve bounds the profile by h(a) = min over orders of C(t) e**(K(t)) a**-t for a >= 1 (key
+``renyi-to-approximate``), and by 1 - a + a h(1/a) for a < 1.  Composing the largest profile that it
+allows with a product of pairs bounds the whole, however the parts are interleaved (Vadhan and Zhang
+2023; the pairs' answers can be drawn up front).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Final, Self, final
+from typing import Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +35,7 @@ from numpy.typing import NDArray
 from discreet.exact import float_down, float_up
 from discreet.loss.dots import Floats, PrivacyLossDistribution, above_points, below_points
 from discreet.loss.moments import MomentBound, RenyiCurve, moment_deltas
+from discreet.loss.pair import Pair
 from discreet.loss.rounding import (
     CHORD_MARGIN,
     NODE_MARGIN,
@@ -48,12 +48,7 @@ from discreet.loss.rounding import (
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Polygon:
-    """Nodes of a falling function on x >= x_0, straight in e**x between them.
-
-    >>> line = Polygon(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
-    >>> round(float(line.at(np.array([np.log(1.5)]))[0]), 6)
-    0.709012
-    """
+    """Nodes of a falling function on x >= x_0, straight in e**x between them."""
 
     x: Floats
     value: Floats
@@ -199,11 +194,6 @@ def tabulated_profile(
     """Evaluate bounds where the polygons are farther apart than is tolerated.
 
     ``largest`` bounds the finite losses, ``infinite`` is the mass of infinite ones.
-
-    >>> side = tabulated_profile(lambda x: (np.exp(-x) / 2, np.exp(-x) / 2), largest=2.0,
-    ...     infinite=0.0)
-    >>> 20 < len(side.x) < 2048
-    True
     """
     end = _end(bounds, largest, infinite)
     x = np.linspace(0.0, end, _START + 1) if end else np.zeros(1)
@@ -464,34 +454,32 @@ _REACH: Final = 300.0  # of a curve on a lattice: e**-300 is below every delta
 
 @final
 @dataclass(frozen=True, slots=True)
-class RenyiPart:
+class RenyiPart(Pair):
     """A curve that joins the lattice from above; nothing is known from below."""
 
-    curve: RenyiCurve
+    renyi: RenyiCurve
 
-    spread: ClassVar[bool] = True
-
-    def grain(self) -> Fraction | None:
-        return Fraction(0)
+    def group(self, k: int) -> RenyiPart | None:
+        return self if k == 1 else None
 
     def largest(self) -> float:
         return _REACH
 
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect the dots, as far as what is left beyond them counts."""
-        limit = math.inf if self.curve.limit is None else float_down(self.curve.limit - 1)
-        end = MomentBound(self.curve.log_moment, limit).epsilon(_UNCOUNTED)
+        limit = math.inf if self.renyi.limit is None else float_down(self.renyi.limit - 1)
+        end = MomentBound(self.renyi.log_moment, limit).epsilon(_UNCOUNTED)
         reach = min(_REACH, max(1.0, end))
         return above_points(lambda x: self.finite_parts(x)[1], (-reach, reach), step)
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats]:
         """Bound what the curve allows at many real eps, by the best order of each."""
-        known = zip(self.curve.orders, self.curve.values, strict=True)
-        orders = np.array([float_down(order - 1) for order in self.curve.orders])
+        known = zip(self.renyi.orders, self.renyi.values, strict=True)
+        orders = np.array([float_down(order - 1) for order in self.renyi.orders])
         moments = np.array([float_up((order - 1) * value) for order, value in known])
-        high = moment_deltas(float_up(self.curve.rho), orders, moments, np.abs(eps))
+        high = moment_deltas(float_up(self.renyi.rho), orders, moments, np.abs(eps))
         mirrored = _mirrored(eps, high) * (1 + NODE_MARGIN)
         return np.zeros(len(eps)), np.minimum(np.where(eps >= 0, high, mirrored), 1.0)
 
-    def below(self, step: Fraction) -> PrivacyLossDistribution | None:  # noqa: ARG002  (a curve bounds from above only)
+    def below(self, step: Fraction) -> None:  # noqa: ARG002  (a curve bounds from above only)
         return None

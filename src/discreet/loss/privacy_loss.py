@@ -17,12 +17,6 @@ where h is the profile of one direction and r that of the other; the best of the
 trade-off.  Every a is sound, so a is searched for in floats and the bound evaluated exactly.
 Theorem (key ``post-processing``; Dwork, McSherry, Nissim and Smith 2006).  A map of the output that
 does not look at the data again leaves every one of these bounds true, so there is no method for it.
-
-What has a curve: many points of delta(epsilon) at once, and pictures.
-
-Every point is asked for, and rounded, by itself.
-
-``loss.plots`` is loaded when first used, because most programs draw nothing.
 """
 
 from __future__ import annotations
@@ -96,11 +90,7 @@ class PrivacyCurve(Explainable, Shown, ABC):
 
 
 def several(values: Iterable[object], name: str) -> list[object]:
-    """Return a list of what must be several values.
-
-    >>> several(range(2), "epsilons")
-    [0, 1]
-    """
+    """Return a list of what must be several values."""
     if isinstance(values, str | bytes) or not np.iterable(values):
         raise WrongKind(
             f"{name} is a {type(values).__name__}, not several numbers; give {name} as a list or "
@@ -116,13 +106,7 @@ _NARROW: Final = 1e-7
 
 
 def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) -> float:
-    """Bound the type II error from below, from upper bounds delta(epsilon) in both directions.
-
-    >>> from discreet.loss import Pure
-    >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
-    >>> round(missed_detections(curve, curve, Fraction(1, 10)), 4)
-    0.7282
-    """
+    """Bound the type II error from below, from upper bounds delta(epsilon) in both directions."""
 
     def direct(epsilon: float) -> Fraction:
         return 1 - Fraction(forward(epsilon)) - exp(Fraction(epsilon)).high * false_alarm
@@ -137,13 +121,7 @@ def missed_detections(forward: Curve, backward: Curve, false_alarm: Fraction) ->
 def missed_on_grid(
     forward: Curve, backward: Curve, false_alarms: Sequence[Fraction], grid: Sequence[float]
 ) -> list[float]:
-    """Bound type II errors from below, for many type I errors, by epsilons of a grid alone.
-
-    >>> from discreet.loss import Pure
-    >>> curve = lambda e: Pure(epsilon=1).delta(epsilon=e)
-    >>> [round(miss, 4) for miss in missed_on_grid(curve, curve, [Fraction(1, 10)], [0, 1])]
-    [0.7282]
-    """
+    """Bound type II errors from below, for many type I errors, by epsilons of a grid alone."""
     lines = [
         (1 - Fraction(forward(e)), 1 - Fraction(backward(e)), exp(Fraction(e)).high) for e in grid
     ]
@@ -196,7 +174,6 @@ class PrivacyLoss(PrivacyCurve):
         """
 
     def delta(self, epsilon: object) -> float:
-        """Return the probability of failure at an epsilon, rounded up."""
         return self.delta_interval(epsilon=epsilon).high
 
     def keeps(self, *, epsilon: object, delta: object) -> bool:
@@ -209,7 +186,6 @@ class PrivacyLoss(PrivacyCurve):
         return self.delta(epsilon=epsilon) <= checked_delta(delta)
 
     def epsilon(self, delta: object) -> float:
-        """Return the least epsilon at a delta, rounded up."""
         return self.interval(delta=delta).high
 
     def delta_interval(self, epsilon: object) -> Bracket:
@@ -225,7 +201,6 @@ class PrivacyLoss(PrivacyCurve):
         return self.profile().renyi(order=order)
 
     def tradeoff(self, false_alarm: object) -> float:
-        """Return the least probability of a missed detection, rounded down."""
         alarm = checked_delta(false_alarm, name="false_alarm")
 
         def curve(epsilon: float) -> float:

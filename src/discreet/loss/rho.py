@@ -1,7 +1,8 @@
-"""How fast the moments of a loss grow with the order, and the rho that pairs are known to have.
+"""How fast the moments of a loss grow with the order, and the least rho that is proved of it.
 
 Trust: kernel.
 
+Definition.  With K(t) = ln E_P[e**(tL)], rho-zCDP says K(t) <= rho t (t + 1) for every t > 0.
 Theorem (key ``concentrated-composition``; Bun and Steinke 2016, Concentrated Differential
 Privacy).  Rho adds up over a composition.  Each pair contributes what is known of it: a Gaussian
 half the square of mu, discrete Gaussian noise the same at integer distances (key
@@ -10,7 +11,6 @@ stay between -e and e contribute e tanh(e/2) (key ``pure-to-concentrated``).
 
 Definition.  (rho, linear, constant) bounds the growth of a pair if
 K(t) = ln E_P[e**(tL); L < inf] <= rho t (t + 1) + linear t + constant  for every t > 0.
-
 Theorem (key ``moment-growth``).  Growths add up in products.  A loss of at most e has (0, e, 0),
 and rho-zCDP is (rho, 0, 0).  A mixture with the second distribution loses no more than the pair
 itself (the moments are convex in both distributions).  If the excess of a moment over 1 is at most
@@ -18,11 +18,6 @@ the sum of n others', K is at most ln n above the largest.  Along two steps, wit
 key ``group-renyi`` chosen for the rhos, K(t) <= (r**0.5 + s**0.5)**2 t (t+1) + (linear + linear') t
 + linear + constant + constant', primes for the second step.
 
-Moments of compositions.
-
-The least rho that is proved of a loss, perhaps up to a small probability.
-
-Definition.  With K(t) = ln E_P[e**(tL)], rho-zCDP says K(t) <= rho t (t + 1) for every t > 0.
 Theorem (key ``concentrated-orders``).  K is convex and K(0) = 0, so K(t)/t does not fall, and K
 lies below its chords.  Hence sup K(t) / (t (t + 1)) is at most the largest of: K(s)/s for the least
 order s that is looked at; for neighboring orders, the largest value on their chord; and from the
@@ -31,11 +26,10 @@ r t (t + 1) adds r to the supremum, and needs no search.
 
 Theorem (key ``approximately-concentrated``; Bun and Steinke 2016, definition 8.1).  Let P show what
 Q never does with probability d, and Q what P never does with probability e; let P' and Q' be P and
-Q given that this does not happen.  Then P >= (1 - d)P' and Q >= (1 - e)Q' as measures, and the
-cumulants of (P', Q') are K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of
-(P, Q).  So h <= h' + max(d, e), and what (P, Q) dominates is concentrated with the rho of (P', Q')
-but for a probability of max(d, e), in this direction; in compositions, adaptive too, rhos and
-probabilities add up.
+Q given that this does not happen.  Then the cumulants of (P', Q') are
+K(t) - (t + 1) ln(1 - d) + t ln(1 - e), for the finite part K of those of (P, Q), and h <= h' +
+max(d, e).  So what (P, Q) dominates is concentrated with the rho of (P', Q') but for a probability
+of max(d, e); in compositions, adaptive too, rhos and probabilities add up.
 
 Theorem (key ``truncated-concentration``).  Let s >= 0 and P[L > s] <= d < 1, and let P' and Q' be P
 and Q given that L <= s.  Their cumulants K' obey K'(t) <= t (s + c) with c = -ln(1 - d), and K'(t)
@@ -80,12 +74,7 @@ if TYPE_CHECKING:  # for annotations alone
 
 
 def concentration(composition: Composition) -> Fraction | None:
-    """Return a rho for which the composition is rho-zCDP in its direction, or None.
-
-    >>> from discreet.loss.composition import Composition
-    >>> concentration(Composition(((GaussianPair(Fraction(1)), 3),)))
-    Fraction(3, 2)
-    """
+    """Return a rho for which the composition is rho-zCDP in its direction, or None."""
     curve = composition.renyi
     rhos = [(_rho(pair), count) for pair, count in composition.pairs]
     if curve is not None:
@@ -123,11 +112,7 @@ def _pure(pair: Pair) -> Fraction | None:
 @final
 @dataclass(frozen=True, slots=True)
 class MomentGrowth:
-    """A bound on cumulants at all orders.
-
-    >>> MomentGrowth(rho=Fraction(1, 2), linear=1.0).over(3.0)
-    Fraction(3, 4)
-    """
+    """A bound on cumulants at all orders."""
 
     rho: Fraction = Fraction(0)
     linear: float = 0.0
@@ -172,13 +157,7 @@ class KnowsGrowth(Protocol):
 
 
 def growth(composition: Composition) -> MomentGrowth | None:
-    """Add up the growths of the pairs; None where one is not known.
-
-    >>> from discreet.loss.composition import Composition
-    >>> from discreet.loss.pure_pairs import LaplacePair
-    >>> growth(Composition(((LaplacePair(Fraction(1, 2)), 3),))).linear >= 1.5
-    True
-    """
+    """Add up the growths of the pairs; None where one is not known."""
     total = MomentGrowth()
     if composition.renyi is not None:
         if composition.renyi.orders:
@@ -232,11 +211,6 @@ def summed_moments(compositions: Iterable[tuple[Composition, int]], t: float) ->
 
     Without infinite losses it is ln(1 + sum of n (e**m - 1)) for the moments e**m; with them, the
     sum of the moments of all finite parts bounds that of the finite part.
-
-    >>> from discreet.loss.gaussian import GaussianPair
-    >>> one = Composition(((GaussianPair(Fraction(1)), 1),))
-    >>> abs(summed_moments([(one, 2)], 1.0) - math.log(2 * math.e - 1)) < 1e-9
-    True
     """
     known = [(part, count, cumulant(part, t)) for part, count in compositions]
     top = max(value for _, _, value in known)
@@ -261,12 +235,7 @@ _ORDERS: Final = tuple(2.0 ** (k / 2) for k in range(-4, 29))  # that say where 
 
 
 def least_rho(composition: Composition) -> Fraction | None:
-    """Return a rho, within a thousandth of the least; None where an infinite loss is possible.
-
-    >>> from discreet.loss.pure_pairs import LaplacePair
-    >>> float(least_rho(Composition(((LaplacePair(Fraction(1)), 1),)))) < 0.3682
-    True
-    """
+    """Return a rho, within a thousandth of the least; None where an infinite loss is possible."""
     straight, rest = _divided(composition)
     if not rest.pairs and rest.renyi is None:
         return straight
@@ -297,14 +266,7 @@ def _divided(composition: Composition) -> tuple[Fraction, Composition]:
 
 
 def approximate_rho(composition: Composition) -> tuple[Fraction, Fraction]:
-    """Return (rho, delta): rho-zCDP in this direction, but for infinite losses.
-
-    >>> from discreet.loss.pure_pairs import ResponsePair
-    >>> leaky = Composition(((ResponsePair(Fraction(1), Fraction(1, 10**6)), 1),))
-    >>> rho, chance = approximate_rho(leaky)
-    >>> round(float(rho), 9), chance
-    (0.462117157, Fraction(1, 1000000))
-    """
+    """Return (rho, delta): rho-zCDP in this direction, but for infinite losses."""
     sure, leak = _without_leaks(composition)
     rho = least_rho(sure)
     if rho is not None:
@@ -348,25 +310,14 @@ def _without_leaks(composition: Composition) -> tuple[Composition, Fraction]:
 
 
 def approximately_concentrated(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
-    """Return (rho, delta): the loss is delta-approximately rho-zCDP, in both directions.
-
-    >>> from discreet.loss import GaussianDP
-    >>> approximately_concentrated(GaussianDP(mu=1))
-    (Fraction(1, 2), Fraction(0, 1))
-    """
+    """Return (rho, delta): the loss is delta-approximately rho-zCDP, in both directions."""
     profile = checked_loss(loss).profile()
     bounds = [approximate_rho(part) for part in dict.fromkeys((*profile.remove, *profile.add))]
     return max(rho for rho, _ in bounds), max(chance for _, chance in bounds)
 
 
 def truncated_rho(composition: Composition, chance: Fraction) -> Fraction | None:
-    """Return a rho outside an event of this probability; None where moments are infinite.
-
-    >>> from discreet.loss import GaussianDP
-    >>> ((sample,), _) = (GaussianDP(mu=1).sampled(rate="0.01").power(100).remove, ())
-    >>> float(truncated_rho(sample, Fraction(1, 10**5))) < float(least_rho(sample)) / 100
-    True
-    """
+    """Return a rho outside an event of this probability; None where moments are infinite."""
     if composition.infinity().high or not 0 < chance < 1:
         return None
     chances = float_down(chance), float_up(chance)

@@ -1,11 +1,9 @@
-"""A real number between two floats.
+"""A real number between two floats, and the margins that cover rounding.
 
 Trust: kernel.
 
 Definition.  ``Bracket(low, high)`` states that the true value v satisfies ``low <= v <= high``.
 The accountant's answers are brackets; a privacy claim quotes ``high``.
-
-The model of floating point on which the error bounds rest, and the margins that cover rounding.
 
 Assumption (key ``floating-model``, checked against interval arithmetic by the tests).  Sums,
 products, quotients and roots are rounded to nearest.  ``exp expm1 log log1p cos sin atan2 hypot``
@@ -124,30 +122,17 @@ CUT_MARGIN: Final = 1e-9
 
 
 def bound_above(value: float) -> float:
-    """Cut an upper bound on what is at least zero; one that is no number is infinite.
-
-    >>> bound_above(-0.5), bound_above(0.5), bound_above(math.nan)
-    (0.0, 0.5, inf)
-    """
+    """Cut an upper bound on what is at least zero; one that is no number is infinite."""
     return math.inf if math.isnan(value) else max(value, 0.0)
 
 
 def bound_below(value: float) -> float:
-    """Cut a lower bound on what is at least zero; one that is no number is zero.
-
-    >>> bound_below(-0.5), bound_below(0.5), bound_below(math.nan)
-    (0.0, 0.5, 0.0)
-    """
+    """Cut a lower bound on what is at least zero; one that is no number is zero."""
     return 0.0 if math.isnan(value) else max(value, 0.0)
 
 
 def quotient_up(top: int, bottom: int) -> float:
-    """Return the smallest float that is at least a quotient of two positive integers.
-
-    >>> from fractions import Fraction
-    >>> quotient_up(1, 4), Fraction(quotient_up(1, 10)) >= Fraction(1, 10)
-    (0.25, True)
-    """
+    """Return the smallest float that is at least a quotient of two positive integers."""
     try:
         nearest = top / bottom
     except OverflowError:

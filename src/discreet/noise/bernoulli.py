@@ -53,11 +53,7 @@ SIZES: Final = CoinSizes()
 
 
 def enclosed(p: Fraction, bits: int) -> tuple[int, int]:
-    """Enclose a rational between integers at scale 2**bits.
-
-    >>> enclosed(Fraction(1, 4), 4), enclosed(Fraction(1, 3), 4)
-    ((4, 4), (5, 6))
-    """
+    """Enclose a rational between integers at scale 2**bits."""
     floor, rest = divmod(p.numerator << bits, p.denominator)
     return floor, floor + (rest != 0)
 
@@ -222,12 +218,6 @@ def packed_coins(p: Fraction, count: int, columns: int, entropy: Entropy) -> NDA
     """Return ``count`` rows of ``columns`` flips of probability p.
 
     The first flip is the lowest bit of the first byte; bits beyond the last column are 0.
-
-    >>> from discreet.noise import SYSTEM
-    >>> packed_coins(Fraction(1, 3), 5, 12, SYSTEM).shape
-    (5, 2)
-    >>> packed_coins(Fraction(1), 1, 12, SYSTEM).tolist()
-    [[255, 15]]
     """
     size = (columns + 7) // 8
     heads = np.empty((checked_count(count), size), np.uint8)

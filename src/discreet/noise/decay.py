@@ -27,20 +27,12 @@ _FAR: Final = 512  # from here on, dividing by a power of two first is faster
 
 
 def complement(tail: Interval) -> Interval:
-    """Enclose one minus a number.
-
-    >>> complement(Interval(Fraction(1, 4), Fraction(1, 2)))
-    Interval(low=Fraction(1, 2), high=Fraction(3, 4))
-    """
+    """Enclose one minus a number."""
     return Interval(1 - tail.high, 1 - tail.low)
 
 
 def log_of(value: Interval, bits: int) -> Interval:
-    """Enclose the logarithm of a probability that is not zero.
-
-    >>> log_of(Interval(Fraction(1), Fraction(1)), 8)
-    Interval(low=Fraction(0, 1), high=Fraction(0, 1))
-    """
+    """Enclose the logarithm of a probability that is not zero."""
     if value.low == 0:
         raise OutOfRange("nothing lies above this value; ask for a value inside the support.")
     one = 1 << bits
@@ -56,12 +48,7 @@ class ScaledExponential:
     factor: Interval
 
     def bounds(self, bits: int) -> Interval:
-        """Enclose the number to a relative 2**-bits or so; below exp(-65536 - 64 bits), from above.
-
-        >>> half = Interval(Fraction(1, 2), Fraction(1, 2))
-        >>> ScaledExponential(Fraction(1), half).bounds(64).nearest()
-        0.18393972058572117
-        """
+        """Enclose the number to a relative 2**-bits or so; tiny ones from above alone."""
         deepest = max(_DEEPEST, 64 * bits)
         if self.exponent > deepest:  # exp(-x) < 2**-x
             return Interval(Fraction(0), Fraction(1, 1 << deepest) * self.factor.high)
@@ -76,23 +63,13 @@ class ScaledExponential:
         )
 
     def log_bounds(self, bits: int) -> Interval:
-        """Enclose the logarithm of the number.
-
-        >>> ScaledExponential(Fraction(1000), Interval(Fraction(1),
-        ...     Fraction(1))).log_bounds(64).nearest()
-        -1000.0
-        """
+        """Enclose the logarithm of the number."""
         rest = log_of(self.factor, bits)
         return Interval(rest.low - self.exponent, rest.high - self.exponent)
 
 
 def _halved(x: Fraction, bits: int) -> tuple[int, int, int]:
-    """Enclose exp(-x) = 2**-n exp(-(x - n ln 2)) for large x, and return at which scale.
-
-    >>> low, high, scale = _halved(Fraction(1000), 64)
-    >>> (high - low) << 64 < low, abs(math.log(low) - scale * math.log(2) + 1000) < 1e-9
-    (True, True)
-    """
+    """Enclose exp(-x) = 2**-n exp(-(x - n ln 2)) for large x, and return at which scale."""
     fine = bits + 16 + math.ceil(2 * x).bit_length()
     two_low, two_high = log(Fraction(2), fine)
     n = (x.numerator << fine) // (x.denominator * two_high)
@@ -102,11 +79,7 @@ def _halved(x: Fraction, bits: int) -> tuple[int, int, int]:
 
 
 def ratio(scale: Fraction, bits: int) -> Interval:
-    """Enclose a = exp(-1/scale), so finely that 1 - a too has a relative precision of 2**-bits.
-
-    >>> ratio(Fraction(1), 64).nearest()
-    0.36787944117144233
-    """
+    """Enclose a = exp(-1/scale), so finely that 1 - a too has a relative precision of 2**-bits."""
     fine = bits + 16 + 2 * math.ceil(scale).bit_length()
     low, high = exp_neg(1 / scale, fine)
     return Interval(Fraction(low, 1 << fine), Fraction(high, 1 << fine))
@@ -121,19 +94,11 @@ class Decay:
     quadratic: Fraction = Fraction(0)
 
     def exponent(self, a: int) -> Fraction:
-        """Return h(a).
-
-        >>> Decay(quadratic=Fraction(1, 8)).exponent(3)
-        Fraction(9, 8)
-        """
+        """Return h(a)."""
         return a * (self.linear + a * self.quadratic)
 
     def reach(self, bits: int) -> int:
-        """Return some a from which on every weight is below 2**-bits; ln 2 < 7/10.
-
-        >>> Decay(linear=Fraction(1)).reach(10)
-        7
-        """
+        """Return some a from which on every weight is below 2**-bits; ln 2 < 7/10."""
         need = Fraction(7 * bits, 10)
         if self.quadratic:
             return math.isqrt(math.ceil(need / self.quadratic)) + 1

@@ -206,11 +206,7 @@ _DOWN, _UP = 200, 50  # powers of two between which scales lie
 
 
 def checked_scale(value: ExactNumber, *, name: str, power: int = 1) -> Fraction:
-    """Read a scale, or a scale raised to a power, that the samplers support.
-
-    >>> checked_scale("1.5", name="scale")
-    Fraction(3, 2)
-    """
+    """Read a scale, or a scale raised to a power, that the samplers support."""
     number = positive(value, name=name)
     size = number.numerator.bit_length() - number.denominator.bit_length()  # within 1 of log2
     if (1 - _DOWN) * power < size < (_UP - 1) * power:

@@ -43,11 +43,7 @@ START: Final = modes.CTR(bytes(16))
 
 
 def process_stamp() -> int:
-    """Return what differs between a process and those that are forked from it.
-
-    >>> process_stamp() == process_stamp()
-    True
-    """
+    """Return what differs between a process and those that are forked from it."""
     return os.getpid()
 
 
@@ -67,11 +63,7 @@ _KINDS: Final = tuple((size, np.dtype(f"uint{size}")) for size in (8, 16, 32, 64
 
 
 def word_type(width: int) -> np.dtype[np.unsignedinteger[Any]]:
-    """Return the narrowest unsigned type that holds words of this width.
-
-    >>> word_type(11)
-    dtype('uint16')
-    """
+    """Return the narrowest unsigned type that holds words of this width."""
     for size, kind in _KINDS:
         if width <= size:
             return kind
@@ -258,11 +250,7 @@ SYSTEM: Final = SystemEntropy()
 
 
 def checked_entropy(entropy: object) -> Entropy:
-    """Refuse what is no source of words, before anything is drawn.
-
-    >>> checked_entropy(SYSTEM) is SYSTEM
-    True
-    """
+    """Refuse what is no source of words, before anything is drawn."""
     faces = (getattr(entropy, "words", None), getattr(entropy, "bits", None))
     if isinstance(entropy, type) or not all(callable(face) for face in faces):
         raise WrongKind(

@@ -58,9 +58,6 @@ class DyadicGrid:
         """Return the grid that divides a distance into at least 2**24 steps.
 
         For one coordinate, rounding makes the distance larger by at most a factor of 1 + 2**-24.
-
-        >>> DyadicGrid.fine(distance=5)
-        DyadicGrid(exponent=-22)
         """
         exact = positive(distance, name="distance")
         top, bottom = exact.numerator.bit_length(), exact.denominator.bit_length()
@@ -113,20 +110,12 @@ class DyadicGrid:
         return middle
 
     def distance_l1(self, distance: ExactNumber, *, coordinates: int = 1) -> int:
-        """Bound the L1 distance on the grid of inputs at L1 distance ``distance``.
-
-        >>> DyadicGrid(exponent=-1).distance_l1("0.7", coordinates=3)
-        4
-        """
+        """Bound the L1 distance on the grid of inputs at L1 distance ``distance``."""
         changed = whole(coordinates, name="coordinates", low=1)
         return math.ceil(positive(distance, name="distance") / self.step) + changed - 1
 
     def distance_l2_squared(self, distance: ExactNumber, *, coordinates: int = 1) -> int:
-        """Bound the squared L2 distance on the grid of inputs at L2 distance ``distance``.
-
-        >>> DyadicGrid(exponent=0).distance_l2_squared(3)
-        9
-        """
+        """Bound the squared L2 distance on the grid of inputs at L2 distance ``distance``."""
         changed = whole(coordinates, name="coordinates", low=1)
         steps = positive(distance, name="distance") / self.step
         if changed == 1:

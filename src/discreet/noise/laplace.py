@@ -101,11 +101,7 @@ class TwoSidedLaw(Distribution):
     def beyond(
         self, least: int, count: int, entropy: Entropy = SYSTEM, *, sizes: FreeSizes = SIZES
     ) -> NDArray[np.int64]:
-        """Return independent draws of Z given that Z >= ``least``, which is not negative.
-
-        >>> bool((DiscreteLaplace(scale=2).beyond(40, 100) >= 40).all())
-        True
-        """
+        """Return independent draws of Z given that Z >= ``least``, which is not negative."""
         out = empty(checked_count(count))
         source = checked_entropy(entropy)
         self._beyond_into(out, whole(least, name="least", low=0, high=INT64_MAX), source, sizes)
@@ -132,12 +128,7 @@ def drawn_together(
     *,
     sizes: FreeSizes = SIZES,
 ) -> list[NDArray[np.int64]]:
-    """Draw from a few distributions of one family at the cost of one: some thousand values at most.
-
-    >>> few, many = drawn_together([DiscreteLaplace(scale=2), DiscreteLaplace(scale=9)], [1, 3])
-    >>> few.shape, many.shape
-    ((1,), (3,))
-    """
+    """Draw from a few distributions of one family, some thousand values, at the cost of one."""
     if not laws:
         return []
     family = type(laws[0])

@@ -82,11 +82,7 @@ class Law(Protocol):
 
 
 def boundaries(low: list[int], high: list[int], rest: int, bits: int) -> Boundaries:
-    """Turn enclosures of weights, and of the sum of all later ones, into those of boundaries.
-
-    >>> boundaries([1, 1], [1, 1], 0, 3)
-    Boundaries(low=[4], high=[4], finite=True)
-    """
+    """Turn enclosures of weights, and of the sum of all later ones, into those of boundaries."""
     total_low, total_high = sum(low), sum(high) + rest
     lows, highs, sum_low, sum_high = [], [], 0, 0
     top = 1 << bits
@@ -239,11 +235,7 @@ class SignedLaw:
 
 
 def signed(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Map 0, 1, 2, 3, 4, ... to 0, 1, -1, 2, -2, ...
-
-    >>> signed(np.arange(5)).tolist()
-    [0, 1, -1, 2, -2]
-    """
+    """Map 0, 1, 2, 3, 4, ... to 0, 1, -1, 2, -2, ..."""
     half = (index + 1) >> 1
     return np.where(index & 1, half, -half)
 
@@ -324,11 +316,7 @@ class BlockLaw:
 
 
 def block_number(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Map 0, 1, 2, 3, ... to 0, -1, 1, -2, ...
-
-    >>> block_number(np.arange(5)).tolist()
-    [0, -1, 1, -2, 2]
-    """
+    """Map 0, 1, 2, 3, ... to 0, -1, 1, -2, ..."""
     return np.where(index & 1, ~(index >> 1), index >> 1)
 
 

@@ -82,12 +82,6 @@ class Parameters:
         """Use one value for all elements."""
         return Parameters(np.array(float(value)), lambda _: value)
 
-    @staticmethod
-    def each(numerators: NDArray[np.int64], denominator: int) -> Parameters:
-        """Use ``numerators[i] / denominator`` for element i."""
-        floats = numerators / float(denominator)
-        return Parameters(floats, lambda index: Fraction(int(numerators[index]), denominator))
-
     def take(self, chosen: NDArray[np.intp] | slice) -> Parameters:
         """Select elements."""
         if self.floats.ndim == 0:
@@ -311,11 +305,7 @@ def rare_heads(
 
 
 def _scale(most: Fraction) -> Fraction:
-    """Return a scale of gaps that are short enough for coins of at most this probability.
-
-    >>> _scale(Fraction(1, 4)), _scale(Fraction(1, 1 << 400)) == 1 << 57
-    (Fraction(3, 1), True)
-    """
+    """Return a scale of gaps that are short enough for coins of at most this probability."""
     return Fraction(float_down(min((1 - most) / most, _WIDEST)))
 
 

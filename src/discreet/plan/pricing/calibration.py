@@ -33,7 +33,6 @@ from discreet.exact import exact_sum, float_up
 from discreet.loss import Approximate, PrivacyLoss, Pure, ZeroConcentrated
 from discreet.loss.calibration import least_fitting, least_scale
 from discreet.loss.notions import GaussianDP
-from discreet.loss.profile import Profile
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.pricing.release_composition import composition_of
@@ -218,10 +217,7 @@ def epsilon_nearly(tree: Node, unit: PrivacyUnit, delta: Fraction) -> Fraction |
     True
     """
     loss = loss_of(tree, unit)
-    if isinstance(loss, Profile):
-        epsilon = loss.epsilon(delta=delta, finer=False)
-    else:
-        epsilon = loss.epsilon(delta=delta)
+    epsilon = loss.epsilon(delta=delta)
     rho, beside = rho_sum(tree, unit)
     if not beside:
         epsilon = min(epsilon, ZeroConcentrated(rho=rho).epsilon(delta=delta))
