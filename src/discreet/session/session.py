@@ -148,11 +148,13 @@ class Session(Labeled):
         if price.pop("share_cut", None) is not None:
             _refuse_share("planned")
         plan = self._plan(question, price)
-        return replace(
-            plan,
-            budget_preview=self._preview(plan),
-            expected=expect(plan, self._schema),
-            print_statements=getattr(self._engine, "sql", None),
+        return self._pipeline.keep(
+            replace(
+                plan,
+                budget_preview=self._preview(plan),
+                expected=expect(plan, self._schema),
+                print_statements=getattr(self._engine, "sql", None),
+            )
         )
 
     def ask(
