@@ -25,12 +25,13 @@ import pyarrow as pa
 from chdb import session as chdb
 from sqlglot import exp
 
-from discreet.engines.dialect import Dialect, Node, Value, column, named, number, select, sql
+from discreet.engines.dialect import Dialect, Value
 from discreet.engines.engine import Columns
 from discreet.engines.expressions import Expressions
+from discreet.engines.fragments import Node, select
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, digest_of, identified
-from discreet.engines.sources.stored_columns import unknown_table, unreadable_as
+from discreet.engines.sources.stored_columns import read_columns, unknown_table
 from discreet.engines.sql_engine import SqlEngine
 from discreet.errors import UnreadableSource, UnsupportedSQL
 from discreet.query.expression_types import CASTS
@@ -143,7 +144,7 @@ class ClickHouseDialect(Dialect):
         "hex number": "reinterpretAsInt64(reverse(unhex(concat('0', substring(:x, 1, 15)))))",
     }
 
-    def literal(self, value: Scalar, kind: Type | None) -> Node:
+    def literal(self, value: Scalar | float, kind: Type | None) -> Node:
         """Return a literal; days that ClickHouse does not have are refused."""
         if isinstance(value, date) and not FIRST <= date(*value.timetuple()[:3]) <= LAST:
             raise UnsupportedSQL(
@@ -154,11 +155,11 @@ class ClickHouseDialect(Dialect):
         return super().literal(value, kind)
 
     def semi_join(
-        self, outputs: Sequence[Node], left: Node, right: Node, on: Node, *, anti: bool
+        self, outputs: Sequence[Node], left: exp.Expr, right: exp.Expr, on: Node, *, anti: bool
     ) -> exp.Select:
         """Return the rows on the left that meet one on the right, or that meet none."""
         found = select(outputs, left)
-        join = exp.Join(this=right, side="LEFT", kind="ANTI" if anti else "SEMI", on=on)
+        join = exp.Join(this=right, side="LEFT", kind="ANTI" if anti else "SEMI", on=on.leaf)
         found.set("joins", [join])
         return found
 
@@ -285,31 +286,27 @@ class ClickHouse(SqlEngine):
         name = next((n for n in self._places if folded(n) == folded(scan.table)), None)
         if name is None:
             raise unknown_table(scan.table)
-        own = {folded(each): (each, form) for each, form in self._columns[name].items()}
-        parts = []
-        for wanted, kind in scan.columns:
-            each, form = own.get(folded(wanted), ("", ""))
-            node = self._reading(each, form, kind)
-            if node is None:
-                raise unreadable_as(wanted, scan.table, kind)
-            parts.append(named(node, wanted))
+        forms = self._columns[name]
+        columns = read_columns(
+            CLICKHOUSE, scan, forms, lambda each, kind: self._reading(each, forms[each], kind)
+        )
         database, table = self._places[name]
         source = exp.Table(
             this=exp.to_identifier(table, quoted=True), db=exp.to_identifier(database, quoted=True)
         )
-        return select(parts or [named(number(1), "one")], source)
+        return select(columns, source)
 
     def _reading(self, name: str, form: str, to: Type) -> Node | None:
         kind = FORMS.get(form)
         if kind is None or to not in CASTS[kind]:
             return None
-        node: Node = column(name)
+        node = CLICKHOUSE.column(name)
         if form == "UInt64":
-            node = sql("accurateCastOrNull(:x, 'Int64')", "clickhouse", x=node)
+            node = CLICKHOUSE.own("accurateCastOrNull(:x, 'Int64')", x=node)
         elif kind is not Type.TEXT:
             node = CLICKHOUSE.cast(node, kind)
         else:
-            node = sql("toNullable(toString(:x))", "clickhouse", x=node)
+            node = CLICKHOUSE.own("toNullable(toString(:x))", x=node)
         value = Value(node, kind, open=kind is Type.FLOAT)
         return Expressions(CLICKHOUSE, {}).read(value, to)
 

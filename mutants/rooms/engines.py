@@ -54,7 +54,7 @@ MUTANTS: Final = (
     Mutant(
         name="rows without a unit count for nobody in particular",
         file="discreet/engines/statements.py",
-        old='there = [sql("NOT :x IS NULL", x=column(name)) for name in self.unit]',
+        old='there = [self.sql("NOT :x IS NULL", x=self.column(name)) for name in self.unit]',
         new="there: list[Node] = []",
         why="All rows whose unit is NULL form one unit, or none that a limit holds for.",
         caught_by=(
@@ -64,7 +64,7 @@ MUTANTS: Final = (
     Mutant(
         name="groups that are not public are shown",
         file="discreet/engines/statements.py",
-        old="return [exp.Join(this=source_of(PUBLIC), on=self._same_group())]",
+        old="return [exp.Join(this=source_of(PUBLIC), on=self._same_group().leaf)]",
         new="return []",
         why="Rows of other groups use up a unit's share, or show where no noise was paid for.",
         caught_by=(
@@ -74,8 +74,8 @@ MUTANTS: Final = (
     Mutant(
         name="one limit on groups for all units together",
         file="discreet/engines/statements.py",
-        old="            partition_by=_columns(self.unit),\n",
-        new="",
+        old="place = self.dialect.window(call(rank, []), self._columns(self.unit), order)",
+        new="place = self.dialect.window(call(rank, []), [], order)",
         why="A limit for all units together: whether others are counted depends on each single one.",
         caught_by=(
             "tests/engines/test_bounded_contribution.py::test_a_unit_moves_duckdb_within_its_bounds_in_its_own_order",
@@ -154,8 +154,8 @@ MUTANTS: Final = (
     Mutant(
         name="one row more in a window",
         file="discreet/engines/relations.py",
-        old='large = sql("COUNT(*) > :rows", rows=node.rows)',
-        new='large = sql("COUNT(*) > :rows", rows=node.rows + 1)',
+        old='large = self._sql("COUNT(*) > :rows", rows=node.rows)',
+        new='large = self._sql("COUNT(*) > :rows", rows=node.rows + 1)',
         why="A unit that is too large for the memory of a window is not left out, and its failure tells of it.",
         caught_by=("tests/plan/test_bounded_units.py::test_duckdb_leaves_out_the_same_units",),
     ),
@@ -172,8 +172,8 @@ MUTANTS: Final = (
     Mutant(
         name="rows of a unit are not limited",
         file="discreet/engines/statements.py",
-        old='WHEN :n > :most THEN :most ELSE :n END", n=column("n")',
-        new='WHEN :n > :most THEN :n ELSE :n END", n=column("n")',
+        old='WHEN :n > :most THEN :most ELSE :n END", n=n',
+        new='WHEN :n > :most THEN :n ELSE :n END", n=n',
         why="Whoever has more rows than may count moves totals by all of them.",
         caught_by=(
             "tests/engines/test_beyond_limits.py::test_nobody_moves_more_than_is_paid_for[rows-DuckDB]",

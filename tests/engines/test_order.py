@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.engines.dialect import column
 from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.hash_order import GROUPS, LEAVES, HashOrder, value_text
 from discreet.errors import OutOfRange, WrongKind
@@ -54,7 +53,7 @@ def test_a_salt_is_a_number_of_63_bits(salt, error):
 @pytest.mark.parametrize("salt", [1, 2**40 + 7, 2**62 + 12345])
 def test_no_group_is_kept_more_often_than_others(salt, portable):
     """Of six groups 4,000 units keep four: each group is kept 2,667 times, give or take 8 x 30."""
-    cell = [(column("u0"), Type.INTEGER), (column("k0"), Type.TEXT)]
+    cell = [(DUCKDB.column("u0"), Type.INTEGER), (DUCKDB.column("k0"), Type.TEXT)]
     order = DUCKDB.printed(DUCKDB.place(GROUPS, cell, portable=portable))
     statement = f"""
         SELECT k0, count(*) FROM (

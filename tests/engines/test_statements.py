@@ -5,11 +5,11 @@
 import duckdb
 import pytest
 
-from discreet.engines.dialect import deep_trees
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Performance
 from discreet.engines.expressions import Expressions
+from discreet.engines.fragments import deep_trees
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import UnknownName, WrongType
 from discreet.query.expressions import Call, Column, Literal, Window

@@ -2,10 +2,9 @@
 
 import pytest
 from sqlglot import exp, parse_one
-from sqlglot.errors import ErrorLevel
 
 from discreet.engines.conformance import CASES
-from discreet.engines.dialect import column, deep_trees, named, number, select
+from discreet.engines.fragments import deep_trees, number, select
 from discreet.engines.statements import statements
 from discreet.engines.warehouses import WAREHOUSES
 from discreet.errors import UnsupportedSQL
@@ -13,10 +12,11 @@ from discreet.errors import UnsupportedSQL
 ASKED = [each for each in CASES if "all rows" in each.name or "groups" in each.name]
 
 
-def scan(node):
-    """Read a table by the names that the question has."""
-    return select(
-        [named(column(name), name) for name, _ in node.columns] or [number(1)], node.table
+def reader(dialect):
+    """Read tables by the names that the question has."""
+    return lambda node: select(
+        [dialect.named(dialect.column(name), name) for name, _ in node.columns] or [number(1)],
+        node.table,
     )
 
 
@@ -30,11 +30,11 @@ def test_statements_are_printed_and_read_again(dialect):
     for case in ASKED:
         try:
             with deep_trees():
-                built = statements(case.request, dialect, scan).totals
+                built = statements(case.request, dialect, reader(dialect)).totals
         except UnsupportedSQL:
             continue
         names = tables(built)
-        text = built.sql(dialect.name, identify=True, unsupported_level=ErrorLevel.RAISE)
+        text = dialect.printed(built)
         again = parse_one(text, dialect=dialect.name)
         assert tables(again) == names
         assert names[-2:] == ["rows", "bounded"]

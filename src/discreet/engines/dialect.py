@@ -2,9 +2,8 @@
 
 Trust: kernel (T2, T7).
 
-A statement is a tree of sqlglot, built from templates: names and literals enter as nodes, never as
-text, so none can break out of its quotes.  Each engine fills one table of templates.  An operation
-that its table lacks is refused before anything is charged.
+A statement is built from templates (:mod:`.fragments`).  Each engine fills one table of them.  An
+operation that its table lacks is refused before anything is charged.
 
 No value makes a template fail: what overflows, has the wrong form or does not fit is NULL.
 Definition.  A FLOAT is *open* if its SQL may give an infinity or NaN where our value is NULL.
@@ -15,160 +14,25 @@ enough.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from functools import cache
 from typing import Any, ClassVar, Final
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
+from discreet.engines.fragments import Node, Writer, call, number, select, verbatim
 from discreet.errors import UnsupportedSQL
 from discreet.noise import SYSTEM
 from discreet.query.types import Scalar, Type
 
-Node = exp.Expr
 SALT: Final = f"salt {SYSTEM.bits(128):032x}"
 """What stands for the salt in a statement until it runs; no question can hold it."""
+_NULL: Final = verbatim("NULL")
 _SHORT: Final = 60
 """Nodes of a value that may be written several times."""
-_DEEPEST: Final = 20_000
-_LOOSE: Final = (exp.Binary, exp.Not, exp.Neg, exp.Between, exp.In)
-
-
-@cache
-def _template(text: str, dialect: str) -> Node:
-    return parse_one(text, dialect=dialect)
-
-
-@cache
-def _type(text: str, dialect: str) -> Node:
-    return exp.DataType.build(text, dialect=dialect)
-
-
-def sql(text: str, dialect: str = "", /, **parts: Node | str | int) -> Node:
-    """Return a template with nodes in the places of ``:names``.
-
-    >>> sql("CASE WHEN :x > 0 THEN :x END", x=column("beds")).sql()
-    'CASE WHEN "beds" > 0 THEN "beds" END'
-    >>> sql("NOT :x", x=sql("a OR b")).sql()
-    'NOT (a OR b)'
-    """
-    return _filled(_template(text, dialect), parts)
-
-
-def _filled(node: Node, parts: Mapping[str, Node | str | int]) -> Node:
-    if isinstance(node, exp.Placeholder):
-        part = parts[node.this]
-        if isinstance(part, str | int):
-            return text(part) if isinstance(part, str) else number(part)
-        found = part.copy() if part.parent is not None else part
-        tight = isinstance(node.parent, _LOOSE)
-        return exp.Paren(this=found) if tight and isinstance(found, _LOOSE) else found
-    arguments: dict[str, Any] = {}
-    for key, value in node.args.items():
-        if isinstance(value, exp.Expr):
-            arguments[key] = _filled(value, parts)
-        elif isinstance(value, list):
-            arguments[key] = [
-                _filled(each, parts) if isinstance(each, exp.Expr) else each for each in value
-            ]
-        else:
-            arguments[key] = value
-    return type(node)(**arguments)
-
-
-@contextmanager
-def deep_trees() -> Iterator[None]:
-    """Allow for trees as deep as questions may be: a level of a question has many in SQL."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _DEEPEST))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-
-
-def column(name: str, table: str | None = None) -> Node:
-    """Return a column by its name, in quotes.
-
-    >>> column('the "old" ward').sql()
-    '"the ""old"" ward"'
-    """
-    source = None if table is None else exp.to_identifier(table, quoted=True)
-    return exp.Column(this=exp.to_identifier(name, quoted=True), table=source)
-
-
-def named(node: Node, name: str) -> Node:
-    """Return a value under a name."""
-    return exp.Alias(this=node, alias=exp.to_identifier(name, quoted=True))
-
-
-def text(value: str) -> Node:
-    """Return a string in quotes.
-
-    >>> text("it's").sql()
-    "'it''s'"
-    """
-    return exp.Literal.string(value)
-
-
-def number(value: int) -> Node:
-    """Return an integer that is small enough for every engine to read, or any in a comparison."""
-    digits = exp.Literal.number(str(abs(value)))
-    return exp.Paren(this=exp.Neg(this=digits)) if value < 0 else digits
-
-
-def both(conditions: Iterable[Node]) -> Node:
-    """Return that all conditions hold."""
-    return exp.and_(*conditions, copy=False, wrap=True) if conditions else exp.true()
-
-
-def select(
-    outputs: Iterable[Node],
-    source: Node | str | None,
-    *,
-    where: Sequence[Node] = (),
-    by: Sequence[Node] = (),
-    order: Sequence[Node] = (),
-) -> exp.Select:
-    """Return a SELECT from a relation or from a table of the statement."""
-    found = exp.Select(expressions=list(outputs))
-    if source is not None:
-        found.set("from_", exp.From(this=source_of(source)))
-    if where:
-        found.set("where", exp.Where(this=both(where)))
-    if by:
-        found.set("group", exp.Group(expressions=list(by)))
-    if order:
-        found.set("order", exp.Order(expressions=list(order)))
-    return found
-
-
-def source_of(source: Node | str, alias: str = "t") -> Node:
-    """Return a table of the statement by its name, or a relation in parentheses."""
-    if isinstance(source, str):
-        return exp.Table(this=exp.to_identifier(source, quoted=True))
-    if isinstance(source, exp.Table | exp.Subquery | exp.Values):
-        return source
-    named_as = exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
-    return exp.Subquery(this=source, alias=named_as)
-
-
-def in_pairs(join: Callable[[Node, Node], Node], nodes: Sequence[Node]) -> Node:
-    """Join nodes in their order, in a tree that is as low as can be: engines refuse high ones."""
-    while len(nodes) > 1:
-        pairs = (nodes[place : place + 2] for place in range(0, len(nodes), 2))
-        nodes = [join(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
-    return nodes[0]
-
-
-def ordered(node: Node, *, descending: bool = False, nulls_first: bool = True) -> Node:
-    """Return one part of an order."""
-    return exp.Ordered(this=node, desc=descending, nulls_first=nulls_first)
 
 
 @dataclass(slots=True)
@@ -222,10 +86,9 @@ _ANSI: Final[Mapping[str, str]] = {
 }
 
 
-class Dialect:
+class Dialect(Writer):
     """The SQL of an engine: its name in sqlglot, its types, and a template for each operation."""
 
-    name: ClassVar[str] = ""
     title: ClassVar[str] = "this engine"
     types: ClassVar[Mapping[Type, str]] = {
         Type.INTEGER: "BIGINT",
@@ -251,11 +114,10 @@ class Dialect:
     def op(self, operation: str, **parts: Node | str | int) -> Node:
         """Return the SQL of an operation; refuse one that the engine does not compute."""
         template = self.templates.get(operation)
-        if template is not None and (call := _plain_call(template)):
-            values = [sql(":x", x=parts[each]) for each in call[1]]
-            return exp.Anonymous(this=call[0], expressions=values)
+        if template is not None and (plain := _plain_call(template)):
+            return call(plain[0], [self.part(parts[each]) for each in plain[1]])
         if template is not None:
-            return sql(template, self.name, **parts)
+            return self.own(template, **parts)
         template = _ANSI.get(operation)
         if template is None:
             raise UnsupportedSQL(
@@ -263,49 +125,35 @@ class Dialect:
                 why="a value is read only in ways that cannot fail.",
                 do="leave it out, or copy the tables to files and ask there.",
             )
-        return sql(template, **parts)
-
-    def printed(self, node: Node, *, pretty: bool = False) -> str:
-        """Print a statement in this dialect."""
-        with deep_trees():
-            return node.sql(
-                dialect=self.name,
-                identify=True,
-                pretty=pretty,
-                normalize_functions=False,
-                copy=False,
-            )
+        return self.sql(template, **parts)
 
     def cast(self, node: Node, to: Type) -> Node:
         """Return a cast that cannot fail by itself."""
-        return exp.Cast(this=node, to=_filled(_type(self.types[to], self.name), {}))
+        return self.own(f"CAST(:x AS {self.types[to]})", x=node)
 
-    def literal(self, value: Scalar, kind: Type | None) -> Node:  # noqa: PLR0911  (one for each)
+    def literal(self, value: Scalar | float, kind: Type | None) -> Node:  # noqa: PLR0911  (one each)
         """Return a literal of a type, exactly; a number beyond all floats is NULL."""
         match value:
-            case None:
-                return exp.Null() if kind is None else self.cast(exp.Null(), kind)
-            case bool():
-                return exp.Boolean(this=value)
-            case str():
-                return text(value)
-            case datetime():
-                return self.cast(text(value.isoformat(sep=" ")), Type.TIMESTAMP)
-            case date():
-                return self.cast(text(value.isoformat()), Type.DATE)
-            case _ if kind is Type.FLOAT:
+            case float():
                 return self._float(value)
+            case None:
+                return _NULL if kind is None else self.cast(_NULL, kind)
+            case bool():
+                return self.sql("TRUE" if value else "FALSE")
+            case str():
+                return self.text(value)
+            case datetime():
+                return self.cast(self.text(value.isoformat(sep=" ")), Type.TIMESTAMP)
+            case date():
+                return self.cast(self.text(value.isoformat()), Type.DATE)
+            case _ if kind is Type.FLOAT:
+                return self.literal(nearest_float(value), kind)
             case _:
                 return self.cast(number(int(value)), Type.INTEGER)
 
-    def _float(self, value: int | Fraction) -> Node:
-        """Return the nearest float."""
-        try:
-            digits = repr(abs(float(value)))
-        except OverflowError:
-            return self.literal(None, Type.FLOAT)
-        literal: Node = exp.Literal.number(digits if "e" in digits else f"{digits}e0")
-        return self.cast(exp.Neg(this=literal) if value < 0 else literal, Type.FLOAT)
+    def _float(self, value: float) -> Node:
+        digits = repr(value)
+        return self.cast(verbatim(digits if "e" in digits else f"{digits}e0"), Type.FLOAT)
 
     def once(self, values: Sequence[Node], body: Callable[..., Node]) -> Node:
         """Return a body that uses its values more than once, without repeating long ones.
@@ -314,10 +162,11 @@ class Dialect:
         """
         if not self.let or not any(map(_is_long, values)):
             return body(*values)
-        parts = [sql(self.item, self.name, n=place) for place in range(len(values))]
+        parts = [self.own(self.item, n=place) for place in range(len(values))]
         inner = body(*parts)
-        listed = exp.Array(expressions=[exp.Array(expressions=list(values))])
-        return sql(self.let, self.name, items=listed, body=inner)
+        listed = ", ".join(f":v{place}" for place in range(len(values)))
+        named = {f"v{place}": value for place, value in enumerate(values)}
+        return self.own(self.let, items=self.sql(f"ARRAY(ARRAY({listed}))", **named), body=inner)
 
     def closed(self, value: Value) -> Node:
         """Return the SQL of our value: what is not finite becomes NULL."""
@@ -333,13 +182,13 @@ class Dialect:
     def uuid(self, node: Node) -> Node:
         """Return a string that is a UUID in its one usual form; others are NULL."""
         bare = self.op("REPLACE", x=self.op("REPLACE", x=node, y="{", z=""), y="}", z="")
-        inner = sql(
+        inner = self.sql(
             "CASE WHEN :braced THEN :bare ELSE :x END",
             braced=self.like(node, "{%}"),
             bare=bare,
             x=node,
         )
-        digits = self.op("REPLACE", x=exp.Lower(this=inner), y="-", z="")
+        digits = self.op("REPLACE", x=self.sql("LOWER(:x)", x=inner), y="-", z="")
 
         def body(x: Node) -> Node:
             made = self.op("SUBSTR", x=x, y=1, z=8)
@@ -349,7 +198,7 @@ class Dialect:
                     x=self.op("CONCAT", x=made, y="-"),
                     y=self.op("SUBSTR", x=x, y=first, z=size),
                 )
-            return sql(
+            return self.sql(
                 "CASE WHEN :size = 32 AND :there THEN :made END",
                 size=self.op("LENGTH", x=x),
                 there=self.op("matches", x=x, form="^[0-9a-f]{32}$"),
@@ -368,11 +217,11 @@ class Dialect:
 
     def wide_sum(self, node: Node) -> Node:
         """Return the exact sum of wide integers."""
-        return exp.Sum(this=node)
+        return self.sql("SUM(:x)", x=node)
 
     def salt(self) -> Node:
         """Return the salt of a run, as a string; it takes the place of this mark."""
-        return text(SALT)
+        return self.text(SALT)
 
     def place(self, purpose: str, values: Sequence[tuple[Node, Type]], *, portable: bool) -> Node:
         """Return where values come in an order that nobody can foresee without the salt.
@@ -385,7 +234,7 @@ class Dialect:
                 if self.has(f"hash {kind.value}"):
                     node = self.op(f"hash {kind.value}", x=value, y=node)
                 else:
-                    shown = sql("COALESCE(:x, '-')", x=self.shown(value, kind))
+                    shown = self.sql("COALESCE(:x, '-')", x=self.shown(value, kind))
                     node = self.op("hash", x=shown, y=node)
             return node
         return self.op("md5", x=self._canonical(purpose, values))
@@ -399,7 +248,7 @@ class Dialect:
     ) -> Node:
         """Return the number from 0 to the limit - 1 that belongs to values."""
         hashed = self.op("md5", x=self._canonical("leaves", values))
-        return sql(":x % :limit", x=self.op("hex number", x=hashed), limit=limit)
+        return self.sql(":x % :limit", x=self.op("hex number", x=hashed), limit=limit)
 
     def _canonical(self, purpose: str, values: Sequence[tuple[Node, Type]]) -> Node:
         node = self.op("CONCAT", x=self.salt(), y=f" {purpose}")
@@ -407,7 +256,7 @@ class Dialect:
             shown = self.shown(value, kind)
             size = self.op("INTEGER to TEXT", x=self.op("LENGTH", x=shown))
             marked = self.op("CONCAT", x=self.op("CONCAT", x=size, y=":"), y=shown)
-            node = self.op("CONCAT", x=node, y=sql("COALESCE(:x, '-')", x=marked))
+            node = self.op("CONCAT", x=node, y=self.sql("COALESCE(:x, '-')", x=marked))
         return node
 
     def shown(self, value: Node, kind: Type) -> Node:
@@ -417,15 +266,15 @@ class Dialect:
         if kind is Type.TIMESTAMP:
             return self.op("INTEGER to TEXT", x=self.op("micros", x=value))
         if kind is Type.FLOAT:
-            value = sql(":x + :zero", x=value, zero=self.literal(0, Type.FLOAT))
+            value = self.sql(":x + :zero", x=value, zero=self.literal(0, Type.FLOAT))
         return self.op(f"{kind.value} to TEXT", x=value)
 
     def semi_join(
-        self, outputs: Sequence[Node], left: Node, right: Node, on: Node, *, anti: bool
+        self, outputs: Sequence[Node], left: exp.Expr, right: exp.Expr, on: Node, *, anti: bool
     ) -> exp.Select:
         """Return the rows on the left that meet one on the right, or that meet none."""
-        there: Node = exp.Exists(this=select([number(1)], right, where=[on]))
-        return select(outputs, left, where=[exp.Not(this=there) if anti else there])
+        there = self.written(exp.Exists(this=select([number(1)], right, where=[on])))
+        return select(outputs, left, where=[self.sql("NOT :x", x=there) if anti else there])
 
     def values(
         self, names: Sequence[str], kinds: Sequence[Type], rows: Sequence[Sequence[Any]]
@@ -433,30 +282,45 @@ class Dialect:
         """Return a table of public values."""
         if not rows:
             nothing = [
-                named(self.literal(None, kind), name)
+                self.named(self.literal(None, kind), name)
                 for name, kind in zip(names, kinds, strict=True)
             ]
-            return select(nothing, None, where=[exp.false()])
+            return select(nothing, None, where=[self.sql("FALSE")])
         first = [
-            named(self.literal(value, kind), name)
+            self.named(self.literal(value, kind), name)
             for name, kind, value in zip(names, kinds, rows[0], strict=True)
         ]
-        found: Node = select(first, None)
         if len(rows) == 1:
-            return found  # type: ignore[return-value]
+            return select(first, None)
         tuples = [
-            exp.Tuple(expressions=[self.literal(v, k) for k, v in zip(kinds, row, strict=True)])
+            exp.Tuple(
+                expressions=[self.literal(v, k).leaf for k, v in zip(kinds, row, strict=True)]
+            )
             for row in rows
         ]
         alias = exp.TableAlias(
             this=exp.to_identifier("v", quoted=True),
             columns=[exp.to_identifier(name, quoted=True) for name in names],
         )
-        return select([column(name) for name in names], exp.Values(expressions=tuples, alias=alias))
+        return select(
+            [self.column(name) for name in names], exp.Values(expressions=tuples, alias=alias)
+        )
+
+
+def nearest_float(value: int | Fraction) -> float | None:
+    """Return the nearest float; None beyond all floats.
+
+    >>> nearest_float(Fraction(1, 2)), nearest_float(10**400)
+    (0.5, None)
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        return None
 
 
 def _is_long(node: Node) -> bool:
-    return any(place >= _SHORT for place, _ in enumerate(node.walk()))
+    return node.size > _SHORT
 
 
 @cache

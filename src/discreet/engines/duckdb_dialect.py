@@ -11,7 +11,8 @@ from typing import ClassVar, Final, final
 
 from sqlglot import exp
 
-from discreet.engines.dialect import Dialect, Node, select, sql, text
+from discreet.engines.dialect import Dialect
+from discreet.engines.fragments import Node, call, number, select
 from discreet.query.functions import LONGEST_TEXT, searches
 from discreet.query.types import Type
 
@@ -70,16 +71,16 @@ class DuckDBDialect(Dialect):
     }
 
     def semi_join(
-        self, outputs: Sequence[Node], left: Node, right: Node, on: Node, *, anti: bool
+        self, outputs: Sequence[Node], left: exp.Expr, right: exp.Expr, on: Node, *, anti: bool
     ) -> exp.Select:
         """Return the rows on the left that meet one on the right, or that meet none."""
         found = select(outputs, left)
-        found.set("joins", [exp.Join(this=right, kind="ANTI" if anti else "SEMI", on=on)])
+        found.set("joins", [exp.Join(this=right, kind="ANTI" if anti else "SEMI", on=on.leaf)])
         return found
 
     def salt(self) -> Node:
         """Return the salt of a run, which is a variable of the connection."""
-        return sql("CAST(getvariable('salt') AS TEXT)", self.name)
+        return self.own("CAST(getvariable('salt') AS TEXT)")
 
     def place(self, purpose: str, values: Sequence[tuple[Node, Type]], *, portable: bool) -> Node:
         """Return where values come in the order of its own hash, or in the portable one.
@@ -89,16 +90,15 @@ class DuckDBDialect(Dialect):
         """
         if portable:
             return super().place(purpose, values, portable=True)
-        nodes = [sql("getvariable('salt')", self.name), sql(str(_PURPOSES[purpose]))]
-        inner = exp.Anonymous(this="hash", expressions=[*nodes, *(node for node, _ in values)])
-        return exp.Anonymous(this="hash", expressions=[inner])
+        nodes = [self.own("getvariable('salt')"), number(_PURPOSES[purpose])]
+        return call("hash", [call("hash", [*nodes, *(node for node, _ in values)])])
 
     def below(self, limit: Node, values: Sequence[tuple[Node, Type]], *, portable: bool) -> Node:
         """Return the number from 0 to the limit - 1 that belongs to values."""
         if portable:
             return super().below(limit, values, portable=True)
         hashed = self.place("leaves", values, portable=False)
-        return sql("CAST(:x AS HUGEINT) % :limit", self.name, x=hashed, limit=limit)
+        return self.own("CAST(:x AS HUGEINT) % :limit", x=hashed, limit=limit)
 
     def like(self, value: Node, pattern: str) -> Node:
         """Return a match, which takes no longer than ``text_limits`` reckons with (T1).
@@ -108,43 +108,41 @@ class DuckDBDialect(Dialect):
         """
         written = re.sub("%+", "%", pattern)
         if "_" not in written or "%" not in written:
-            return _alike(value, written)
+            return self._alike(value, written)
         if searches(written) <= 1:
-            return self._short(value, lambda x: _alike(x, written))
+            return self._short(value, lambda x: self._alike(x, written))
         first, *parts = written.split("%")
         return self._short(value, lambda x: self._cut_off(x, first, parts))
 
     def _short(self, value: Node, body: Callable[[Node], Node]) -> Node:
         checked = "CASE WHEN strlen(:x) <= :most THEN :made END"
-        return self.once(
-            [value], lambda x: sql(checked, self.name, x=x, most=LONGEST_TEXT, made=body(x))
-        )
+        return self.once([value], lambda x: self.own(checked, x=x, most=LONGEST_TEXT, made=body(x)))
 
     def _cut_off(self, value: Node, first: str, parts: Sequence[str]) -> Node:
         """Return whether a short text begins with the first part, and has the others in order."""
         if not first:
             return self._found(value, parts)
-        rest = self._found(self._after(value, sql(str(len(first)))), parts)
-        return sql(
+        rest = self._found(self._after(value, number(len(first))), parts)
+        return self.sql(
             "CASE WHEN :begins THEN :rest ELSE FALSE END",
-            begins=_alike(value, f"{first}%"),
+            begins=self._alike(value, f"{first}%"),
             rest=rest,
         )
 
     def _after(self, value: Node, end: Node) -> Node:
-        return sql("substr(:x, :end + 1)", self.name, x=value, end=end)
+        return self.own("substr(:x, :end + 1)", x=value, end=end)
 
     def _found(self, value: Node, parts: Sequence[str]) -> Node:
         """Return whether a text has all parts in their order; it ends with the last."""
         part, *others = parts
         if not others or others == [""]:
-            return _alike(value, "%".join(("", *parts)))
+            return self._alike(value, "%".join(("", *parts)))
 
         def body(x: Node) -> Node:
             rest = self._found(self._after(x, self._end(x, part)), others)
-            return sql(
+            return self.sql(
                 "CASE WHEN :there THEN :rest ELSE FALSE END",
-                there=_alike(x, f"%{part}%"),
+                there=self._alike(x, f"%{part}%"),
                 rest=rest,
             )
 
@@ -153,21 +151,17 @@ class DuckDBDialect(Dialect):
     def _end(self, value: Node, part: str) -> Node:
         """Return where a part that a short text has ends for the first time."""
         if "_" not in part:
-            return sql(
-                "instr(:x, :part) + :size", self.name, x=value, part=part, size=len(part) - 1
-            )
+            return self.own("instr(:x, :part) + :size", x=value, part=part, size=len(part) - 1)
         steps = ", ".join(str(LONGEST_TEXT >> n) for n in range(1, LONGEST_TEXT.bit_length()))
-        has = _alike(sql("substr(:x, 1, ended + step)", self.name, x=value), f"%{part}%")
-        return sql(
+        has = self._alike(self.own("substr(:x, 1, ended + step)", x=value), f"%{part}%")
+        return self.own(
             f"list_reduce([0, {steps}], lambda ended, step:"
             " CASE WHEN :has THEN ended ELSE ended + step END) + 1",
-            self.name,
             has=has,
         )
 
-
-def _alike(value: Node, pattern: str) -> Node:
-    return exp.Like(this=exp.Paren(this=value.copy()), expression=text(pattern))
+    def _alike(self, value: Node, pattern: str) -> Node:
+        return self.sql("(:x) LIKE :y", x=value, y=pattern)
 
 
 DUCKDB: Final = DuckDBDialect()

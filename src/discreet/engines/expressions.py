@@ -12,14 +12,13 @@ from fractions import Fraction
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final, final
 
-from sqlglot import exp
-
-from discreet.engines.dialect import Dialect, Node, Value, column, in_pairs, number, sql
+from discreet.engines.dialect import Dialect, Value, nearest_float
+from discreet.engines.fragments import Node, call, chosen, in_pairs, joined, number
 from discreet.engines.ranges import clamp_of, kind_of, lies_inside, range_of, shared
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.functions import LONGEST_TEXT
-from discreet.query.types import Type
+from discreet.query.types import Scalar, Type
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TEXT_FORMS: Final = {
@@ -38,11 +37,12 @@ _FARTHEST: Final = 2**31 - 1
 class Expressions:
     """Prints expressions over columns of known types."""
 
-    __slots__ = ("_dialect", "_types")
+    __slots__ = ("_column", "_dialect", "_sql", "_types")
 
     def __init__(self, dialect: Dialect, types: Mapping[str, Type]) -> None:
         """Take a dialect and the types of columns."""
         self._dialect = dialect
+        self._sql, self._column = dialect.sql, dialect.column
         self._types = types if isinstance(types, ColumnTypes) else ColumnTypes(types)
 
     def node(self, expression: Expression, to: Type | None = None) -> Node:
@@ -57,7 +57,7 @@ class Expressions:
         """Return the SQL of an expression, with its type and what else is known of it."""
         match expression:
             case Column(name=name):
-                return Value(column(name), self._types[name])
+                return Value(self._column(name), self._types[name])
             case Literal(value=value, type=kind):
                 return self._literal(value, kind)
             case Cast(argument=argument, to=to):
@@ -73,10 +73,12 @@ class Expressions:
                 message = f"{type(expression).__name__} is no expression over one row"
                 raise TypeError(message)
 
-    def _literal(self, value: object, kind: Type | None) -> Value:
-        node = self._dialect.literal(value, kind)  # type: ignore[arg-type]
-        is_null = value is None or (kind is Type.FLOAT and isinstance(node.this, exp.Null))
-        return Value(node, kind, literal=None if is_null else value)  # type: ignore[arg-type]
+    def _literal(self, value: Scalar, kind: Type | None) -> Value:
+        if kind is Type.FLOAT and value is not None:
+            nearest = nearest_float(value)  # type: ignore[arg-type]
+            node = self._dialect.literal(nearest, kind)
+            return Value(node, kind, literal=None if nearest is None else value)
+        return Value(self._dialect.literal(value, kind), kind, literal=value)
 
     def _converted(self, value: Value, to: Type | None) -> Value:
         """Return a number, or a bare NULL, as a value of a type."""
@@ -89,11 +91,10 @@ class Expressions:
     def _case(self, case: Case) -> Value:
         kind = kind_of(case, self._types)
         branches = [
-            exp.If(this=self.node(condition, Type.BOOLEAN), true=self.node(value, kind))
+            (self.node(condition, Type.BOOLEAN), self.node(value, kind))
             for condition, value in case.branches
         ]
-        default = self.node(case.default or Literal(None), kind)
-        return Value(exp.Case(ifs=branches, default=default), kind)
+        return Value(chosen(branches, self.node(case.default or Literal(None), kind)), kind)
 
     def _cast(self, value: Value, to: Type) -> Value:
         dialect, kind = self._dialect, value.kind
@@ -140,7 +141,7 @@ class Expressions:
         kind = shared(part.kind for part in parts)
         value, low, high = (self._converted(part, kind) for part in parts)
         node = self._dialect.once(
-            [self._dialect.closed(value)], lambda x: clamped(x, low.node, high.node)
+            [self._dialect.closed(value)], lambda x: clamped(self._dialect, x, low.node, high.node)
         )
         return Value(node, kind)
 
@@ -150,11 +151,11 @@ class Expressions:
         dialect = self._dialect
         if left.kind is Type.INTEGER:
             if bounded:
-                return Value(sql(f":x {sign} :y", x=left.node, y=right.node), Type.INTEGER)
+                return Value(self._sql(f":x {sign} :y", x=left.node, y=right.node), Type.INTEGER)
             node = dialect.once([left.node, right.node], lambda x, y: dialect.op(sign, x=x, y=y))
             return Value(node, Type.INTEGER)
         if dialect.open_floats or bounded:
-            node = sql(f":x {sign} :y", x=left.node, y=right.node)
+            node = self._sql(f":x {sign} :y", x=left.node, y=right.node)
             return Value(node, Type.FLOAT, open=dialect.open_floats and not bounded)
         ends = [dialect.closed(left), dialect.closed(right)]
         node = dialect.once(ends, lambda x, y: dialect.op(f"FLOAT {sign}", x=x, y=y))
@@ -216,7 +217,9 @@ class Expressions:
         """Return LEAST or GREATEST, which are NULL if any argument is."""
 
         def body(x: Node, y: Node) -> Node:
-            return sql(f"CASE WHEN :x {sign} :y THEN :x WHEN :x IS NOT NULL THEN :y END", x=x, y=y)
+            return self._sql(
+                f"CASE WHEN :x {sign} :y THEN :x WHEN :x IS NOT NULL THEN :y END", x=x, y=y
+            )
 
         nodes = [self._dialect.closed(value) for value in values]
         node = in_pairs(lambda x, y: self._dialect.once([x, y], body), nodes)
@@ -230,7 +233,7 @@ class Expressions:
 
         def body(x: Node) -> Node:
             halved = self._halved(x, ends, 0)
-            return sql("CASE WHEN :x IS NOT NULL THEN :halved END", x=x, halved=halved)
+            return self._sql("CASE WHEN :x IS NOT NULL THEN :halved END", x=x, halved=halved)
 
         node = self._dialect.once([self._dialect.closed(value)], body)
         return Value(node, Type.INTEGER)
@@ -239,7 +242,7 @@ class Expressions:
         if not edges:
             return self._literal(below, Type.INTEGER).node
         middle = len(edges) // 2
-        return sql(
+        return self._sql(
             "CASE WHEN :x < :edge THEN :low ELSE :high END",
             x=value,
             edge=edges[middle].node,
@@ -251,23 +254,25 @@ class Expressions:
 
     def _compared(self, sign: str, left: Value, right: Value) -> Value:
         ends = (self._dialect.closed(left), self._dialect.closed(right))
-        return Value(sql(f":x {sign} :y", x=ends[0], y=ends[1]), Type.BOOLEAN)
+        return Value(self._sql(f":x {sign} :y", x=ends[0], y=ends[1]), Type.BOOLEAN)
 
     def _joined(self, word: str, *values: Value) -> Value:
         nodes = [self._dialect.closed(value) for value in values]
-        return Value(in_pairs(lambda x, y: sql(f":x {word} :y", x=x, y=y), nodes), Type.BOOLEAN)
+        return Value(
+            in_pairs(lambda x, y: self._sql(f":x {word} :y", x=x, y=y), nodes), Type.BOOLEAN
+        )
 
     def _after(self, template: str, value: Value) -> Value:
-        return Value(sql(template, x=self._dialect.closed(value)), Type.BOOLEAN)
+        return Value(self._sql(template, x=self._dialect.closed(value)), Type.BOOLEAN)
 
     def _in(self, value: Value, *others: Value) -> Value:
-        listed = [self._dialect.closed(each) for each in others]
-        node = exp.In(this=exp.Paren(this=self._dialect.closed(value)), expressions=listed)
-        return Value(node, Type.BOOLEAN)
+        listed = joined(", ", [self._dialect.closed(each) for each in others])
+        return Value(
+            self._sql("(:x) IN (:y)", x=self._dialect.closed(value), y=listed), Type.BOOLEAN
+        )
 
     def _coalesce(self, *values: Value) -> Value:
-        first, *others = map(self._dialect.closed, values)
-        return Value(exp.Coalesce(this=first, expressions=others), values[0].kind)
+        return Value(call("COALESCE", [*map(self._dialect.closed, values)]), values[0].kind)
 
     # --- strings ------------------------------------------------------------------------------
 
@@ -276,7 +281,7 @@ class Expressions:
 
         def checked(x: Node) -> Node:
             size = self._dialect.op("bytes", x=x)
-            return sql(
+            return self._sql(
                 "CASE WHEN :size <= :most THEN :made END",
                 size=size,
                 most=LONGEST_TEXT,
@@ -315,9 +320,9 @@ class Expressions:
     def _concat(self, *values: Value) -> Value:
         def body(*parts: Node) -> Node:
             sizes = [self._dialect.op("bytes", x=part) for part in parts]
-            return sql(
+            return self._sql(
                 "CASE WHEN :size <= :most THEN :made END",
-                size=in_pairs(lambda x, y: sql(":x + :y", x=x, y=y), sizes),
+                size=in_pairs(lambda x, y: self._sql(":x + :y", x=x, y=y), sizes),
                 most=LONGEST_TEXT,
                 made=in_pairs(lambda x, y: self._dialect.op("CONCAT", x=x, y=y), parts),
             )
@@ -338,9 +343,9 @@ class Expressions:
         def body(x: Node, y: Node, z: Node) -> Node:
             size, part, other = (dialect.op("bytes", x=each) for each in (x, y, z))
             places = dialect.op(
-                "quotient", x=size, y=sql("CASE WHEN :p > 1 THEN :p ELSE 1 END", p=part)
+                "quotient", x=size, y=self._sql("CASE WHEN :p > 1 THEN :p ELSE 1 END", p=part)
             )
-            return sql(
+            return self._sql(
                 "CASE WHEN :y = '' AND NOT :z IS NULL THEN :x"
                 " WHEN :size + :places * :other <= :most THEN :made END",
                 x=x,
@@ -386,7 +391,7 @@ class Expressions:
 
         def body(x: Node) -> Node:
             moved = dialect.op("DATE_ADD", x=x, y=number(shift))
-            return sql(
+            return self._sql(
                 "CASE WHEN :x BETWEEN :first AND :last THEN :moved END",
                 x=x,
                 first=first,
@@ -397,9 +402,9 @@ class Expressions:
         return Value(dialect.once([day.node], body), Type.DATE)
 
 
-def clamped(value: Node, low: Node, high: Node) -> Node:
+def clamped(dialect: Dialect, value: Node, low: Node, high: Node) -> Node:
     """Return a value moved between two bounds; NULL stays NULL."""
-    return sql(
+    return dialect.sql(
         "CASE WHEN :x >= :high THEN :high WHEN :x <= :low THEN :low ELSE :x END",
         x=value,
         low=low,
@@ -413,7 +418,9 @@ def in_years(dialect: Dialect, node: Node, kind: Type) -> Node:
     low, high = (dialect.literal(end, kind) for end in ends)
     return dialect.once(
         [node],
-        lambda x: sql("CASE WHEN :x BETWEEN :low AND :high THEN :x END", x=x, low=low, high=high),
+        lambda x: dialect.sql(
+            "CASE WHEN :x BETWEEN :low AND :high THEN :x END", x=x, low=low, high=high
+        ),
     )
 
 

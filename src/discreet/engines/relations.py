@@ -20,19 +20,18 @@ from typing import Final, assert_never, final
 
 from sqlglot import exp
 
-from discreet.engines.dialect import (
-    Dialect,
+from discreet.engines.dialect import Dialect
+from discreet.engines.expressions import Expressions
+from discreet.engines.fragments import (
     Node,
     both,
-    column,
-    named,
+    call,
+    distinct_of,
     number,
     ordered,
     select,
     source_of,
-    sql,
 )
-from discreet.engines.expressions import Expressions
 from discreet.engines.hash_order import Value as RowValue
 from discreet.engines.ranges import kind_of
 from discreet.query.expression_types import ColumnTypes, columns, typed
@@ -115,11 +114,12 @@ def without_windows(
 class Relations:
     """Prints relations of one statement, and collects what it reads more than once."""
 
-    __slots__ = ("_dialect", "_scan", "tables")
+    __slots__ = ("_column", "_dialect", "_named", "_scan", "_sql", "tables")
 
     def __init__(self, dialect: Dialect, scan: PrintScan) -> None:
         """Take a dialect, and how tables are read."""
         self._dialect = dialect
+        self._sql, self._column, self._named = dialect.sql, dialect.column, dialect.named
         self._scan = scan
         self.tables: dict[str, exp.Select] = {}
         """Tables of the statement by name, to stand in its WITH."""
@@ -140,14 +140,14 @@ class Relations:
             case Aggregated():
                 return self._aggregated(node)
             case Distinct(child=child):
-                found = select(_all(child), self(child))
+                found = select(self._all(child), self(child))
                 found.set("distinct", exp.Distinct())
                 return found
             case UnionAll(parts=parts):
-                union: Node = self(parts[0])
+                union: exp.Expr = self(parts[0])
                 for part in parts[1:]:
                     union = exp.Union(this=union, expression=self(part), distinct=False)
-                return select(_all(node), union)
+                return select(self._all(node), union)
             case BoundedUnits():
                 return self._bounded(node)
             case Named(child=child):
@@ -167,24 +167,29 @@ class Relations:
             below = below.child
         print_ = Expressions(self._dialect, ColumnTypes(columns(below)))
         where = [print_.node(each, Type.BOOLEAN) for each in reversed(predicates)]
-        return select(_all(below), self(below), where=where)
+        return select(self._all(below), self(below), where=where)
 
     def _projected(self, node: Project) -> exp.Select:
         """Return a projection; windows are computed one level deeper, under names of their own."""
         types, below = ColumnTypes(columns(node.child)), self(node.child)
         windows, outputs = without_windows(node.outputs, types)
         if windows:
-            added = [named(self._window(each, types), name) for name, each in windows]
-            below = select([*_all(node.child), *added], below)
+            added = [self._named(self._window(each, types), name) for name, each in windows]
+            below = select([*self._all(node.child), *added], below)
             types = ColumnTypes((*types.items(), *columns(Project(node.child, windows))))
         print_ = Expressions(self._dialect, types)
-        return select([named(print_.node(value), name) for name, value in outputs], below)
+        return select([self._named(print_.node(value), name) for name, value in outputs], below)
+
+    def _all(self, node: Relation) -> list[Node]:
+        """Return the columns of a relation; a table of none still has its rows."""
+        found = [self._column(name) for name, _ in columns(node)]
+        return found or [self._named(number(1), "one")]
 
     def _joined(self, node: Join) -> exp.Select:
         left, right = (
             source_of(self(side), each) for side, each in ((node.left, "l"), (node.right, "r"))
         )
-        found = select(_all(node), left)
+        found = select(self._all(node), left)
         if node.kind == "cross":
             found.set("joins", [exp.Join(this=right, kind="CROSS")])
             return found
@@ -193,7 +198,7 @@ class Relations:
             raise TypeError(message)
         on = Expressions(self._dialect, ColumnTypes(columns(node))).node(node.on, Type.BOOLEAN)
         side = _SIDES[node.kind]
-        found.set("joins", [exp.Join(this=right, side=side, on=on)])
+        found.set("joins", [exp.Join(this=right, side=side, on=on.leaf)])
         return found
 
     def _semi_joined(self, node: SemiJoin) -> exp.Select:
@@ -201,9 +206,10 @@ class Relations:
             message = "a semi join is printed only when its condition is bound"
             raise TypeError(message)
         types = ColumnTypes((*columns(node.left), *columns(node.right)))
-        on = exp.true() if node.on is None else Expressions(self._dialect, types).node(node.on)
+        conditions = [] if node.on is None else [Expressions(self._dialect, types).node(node.on)]
+        on = both(conditions)
         left, right = source_of(self(node.left), "l"), source_of(self(node.right), "r")
-        return self._dialect.semi_join(_all(node.left), left, right, on, anti=node.anti)
+        return self._dialect.semi_join(self._all(node.left), left, right, on, anti=node.anti)
 
     # --- aggregates ---------------------------------------------------------------------------
 
@@ -217,12 +223,14 @@ class Relations:
                 roots[place] = f"root {place}"
         if roots and not self._dialect.has("FLOAT SUM"):
             added = [
-                named(self._root(node.outputs[place][1], types, [key for _, key in keys]), name)
+                self._named(
+                    self._root(node.outputs[place][1], types, [key for _, key in keys]), name
+                )
                 for place, name in roots.items()
             ]
-            below = select([*_all(node.child), *added], below)
+            below = select([*self._all(node.child), *added], below)
         outputs = [
-            named(
+            self._named(
                 self._float_sum(value, types, roots[place])
                 if place in roots
                 else self._aggregate(value, types),
@@ -230,9 +238,8 @@ class Relations:
             )
             for place, (name, value) in enumerate(node.outputs)
         ]
-        shown = [named(key, name) for name, key in keys]
-        by = [key.copy() for _, key in keys]
-        return select([*shown, *outputs], below, by=by)
+        shown = [self._named(key, name) for name, key in keys]
+        return select([*shown, *outputs], below, by=[key for _, key in keys])
 
     def _argument(self, node: Aggregate, types: ColumnTypes) -> Node:
         """Return what a row adds, NULL where it does not count."""
@@ -241,24 +248,24 @@ class Relations:
         if node.where is None:
             return value
         where = print_.node(node.where, Type.BOOLEAN)
-        return sql("CASE WHEN :there THEN :x END", there=where, x=value)
+        return self._sql("CASE WHEN :there THEN :x END", there=where, x=value)
 
     def _aggregate(self, node: Aggregate, types: ColumnTypes) -> Node:
         value = self._argument(node, types)
         if node.distinct:
-            value = exp.Distinct(expressions=[value])
+            value = distinct_of(value)
         kind = None if node.argument is None else kind_of(node.argument, types)
         return self._fitting(self._plain(node.function, [value], kind), node.function)
 
     def _plain(self, function: str, arguments: Sequence[Node], kind: Type | None) -> Node:
         if function == "COUNT":
-            return exp.Count(this=arguments[0] if arguments else exp.Star())
+            return call("COUNT", arguments) if arguments else self._sql("COUNT(*)")
         if function == "SUM":
             return self._dialect.exact_sum(arguments[0])
         if function in {"MIN", "MAX"}:
             of = f"{function.lower()} BOOLEAN" if kind is Type.BOOLEAN else function.lower()
             return self._dialect.op(of, x=arguments[0])
-        return exp.Anonymous(this=_RANKS[function], expressions=list(arguments))
+        return call(_RANKS[function], arguments)
 
     def _fitting(self, node: Node, function: str) -> Node:
         """Turn an exact sum into 64 bits, or NULL."""
@@ -267,10 +274,8 @@ class Relations:
         return self._dialect.once([node], lambda x: self._dialect.op("fitting", x=x))
 
     def _root(self, node: Aggregate, types: ColumnTypes, keys: Sequence[Node]) -> Node:
-        largest = sql("MAX(ABS(:x))", x=self._argument(node, types))
-        return self._dialect.op(
-            "root", x=exp.Window(this=largest, partition_by=[k.copy() for k in keys])
-        )
+        largest = self._sql("MAX(ABS(:x))", x=self._argument(node, types))
+        return self._dialect.op("root", x=self._dialect.window(largest, keys))
 
     def _float_sum(self, node: Aggregate, types: ColumnTypes, root: str) -> Node:
         """Return a sum of floats, given the column that holds the root of 1 / s."""
@@ -278,15 +283,17 @@ class Relations:
         dialect = self._dialect
         if dialect.has("FLOAT SUM"):
             value = dialect.decimal(value)
-            distinct = exp.Distinct(expressions=[value]) if node.distinct else value
+            distinct = distinct_of(value) if node.distinct else value
             return dialect.once(
                 [dialect.op("FLOAT SUM", x=distinct)], lambda x: dialect.op("FLOAT of SUM", x=x)
             )
-        scale, r = dialect.literal(_SCALE, Type.FLOAT), column(root)
-        part: Node = dialect.op("wide", x=sql("FLOOR(:x * :r * :r * :s)", x=value, r=r, s=scale))
+        scale, r = dialect.literal(_SCALE, Type.FLOAT), self._column(root)
+        part: Node = dialect.op(
+            "wide", x=self._sql("FLOOR(:x * :r * :r * :s)", x=value, r=r, s=scale)
+        )
         if node.distinct:
-            part = exp.Distinct(expressions=[part])
-        added = sql(
+            part = distinct_of(part)
+        added = self._sql(
             ":x / :s / MIN(:r) / MIN(:r)",
             x=dialect.cast(dialect.wide_sum(part), Type.FLOAT),
             s=scale,
@@ -306,27 +313,25 @@ class Relations:
         if node.function in _RANKED:
             order += [ordered(self._tie_breaker(*each)) for each in types.items()]
         kind = typed(node.arguments[0], types) if node.arguments else None
-        call = self._plain(node.function, [print_.node(part) for part in node.arguments], kind)
+        function = self._plain(node.function, [print_.node(part) for part in node.arguments], kind)
         if node.function in {"LAG", "LEAD"} and not self._dialect.has("LAG"):
             self._dialect.op("LAG")
-        window = exp.Window(
-            this=call,
-            partition_by=[print_.node(part) for part in node.partition],
-            order=exp.Order(expressions=order) if order else None,
+        window = self._dialect.window(
+            function, [print_.node(part) for part in node.partition], order
         )
         return self._fitting(window, node.function)
 
-    def _ordered(self, item: Order, print_: Expressions) -> Node:
+    def _ordered(self, item: Order, print_: Expressions) -> exp.Expr:
         return ordered(
             print_.node(item.expression), descending=item.descending, nulls_first=item.nulls_first
         )
 
     def _tie_breaker(self, name: str, kind: Type) -> Node:
-        node = column(name)
+        node = self._column(name)
         if kind is not Type.TEXT:
             return node
         size, hashed = self._dialect.op("bytes", x=node), self._dialect.op("md5", x=node)
-        return sql(
+        return self._sql(
             "CASE WHEN :size <= :long THEN :x ELSE :hashed END",
             size=size,
             long=LONG,
@@ -343,34 +348,31 @@ class Relations:
         below = self(node.child)
         rows = f"rows of units {len(self.tables)}"
         self.tables[rows] = below
-        unit = [column(name) for name in node.unit]
-        large = sql("COUNT(*) > :rows", rows=node.rows)
+        unit = [self._column(name) for name in node.unit]
+        large = self._sql("COUNT(*) > :rows", rows=node.rows)
         sizes = [
-            sql("COALESCE(SUM(:size), 0)", size=self._dialect.op("bytes", x=print_.node(value)))
+            self._sql(
+                "COALESCE(SUM(:size), 0)", size=self._dialect.op("bytes", x=print_.node(value))
+            )
             for value in node.texts
         ]
         if sizes:
             total = sizes[0]
             for size in sizes[1:]:
-                total = sql(":x + :y", x=total, y=size)
-            large = sql(":x OR :size > :most", x=large, size=total, most=node.text_bytes)
-        renamed = [named(column(name), f"{name} of a large unit") for name in node.unit]
-        units = select(renamed, rows, by=[each.copy() for each in unit])
-        units.set("having", exp.Having(this=large))
+                total = self._sql(":x + :y", x=total, y=size)
+            large = self._sql(":x OR :size > :most", x=large, size=total, most=node.text_bytes)
+        renamed = [self._named(self._column(name), f"{name} of a large unit") for name in node.unit]
+        units = select(renamed, rows, by=unit)
+        units.set("having", exp.Having(this=large.leaf))
         same = [
-            sql(":x = :y", x=column(name), y=column(f"{name} of a large unit"))
+            self._sql(":x = :y", x=self._column(name), y=self._column(f"{name} of a large unit"))
             for name in node.unit
         ]
-        there = [sql("NOT :x IS NULL", x=column(name)) for name in node.unit]
+        there = [self._sql("NOT :x IS NULL", x=self._column(name)) for name in node.unit]
         kept = self._dialect.semi_join(
-            _all(node.child), source_of(rows), source_of(units, "r"), both(same), anti=True
+            self._all(node.child), source_of(rows), source_of(units, "r"), both(same), anti=True
         )
-        return select(_all(node.child), kept, where=there)
-
-
-def _all(node: Relation) -> list[Node]:
-    """Return the columns of a relation; a table of none still has its rows."""
-    return [column(name) for name, _ in columns(node)] or [named(number(1), "one")]
+        return select(self._all(node.child), kept, where=there)
 
 
 def _is_float_sum(node: Aggregate, types: Mapping[str, Type]) -> bool:

@@ -3,36 +3,24 @@
 Trust: kernel.
 
 Spark shuffles rows by unit, bounds them and adds them up in decimals of 38 digits, or in integers
-of 64 bits that cannot overflow; only totals are collected.  Functions are those that give NULL in
-place of an error, under ANSI rules and without them.  Data frames have no snapshot: they are looked
-at before and after, and statements of one question must see the same groups.
-
-Silence.  An error of Spark may quote a value of a row.  When pyspark makes such an error, it also
-writes it to stderr through loggers of its own, whatever the level of Spark's logs is; the analyst
-may see that screen.  These loggers say nothing while they work for us.
-
-Progress is the share of tasks that are done, which is no answer, but may depend on how the data is
-stored.
+of 64 bits that cannot overflow; only totals are collected.  Data frames have no snapshot: they are
+looked at before and after, and statements of one question must see the same groups.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
-import logging
-import os
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, final
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.dialect import Dialect, Node, Value, column, named, number, select
-from discreet.engines.engine import Columns, Progress, SparkPerformance
-from discreet.engines.execution import PAUSE, run_in_thread, run_sanitized, stopped_error
+from discreet.engines.dialect import Value
+from discreet.engines.engine import Columns, SparkPerformance
+from discreet.engines.execution import run_sanitized
 from discreet.engines.expressions import Expressions, in_years
+from discreet.engines.fragments import Node, select
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.local_tables import LocalTables
 from discreet.engines.sources.identity import Identity, identified
@@ -40,10 +28,12 @@ from discreet.engines.sources.source import check_names
 from discreet.engines.sources.stored_columns import (
     UUID_TEXT,
     base_type,
+    read_columns,
     unknown_table,
-    unreadable_as,
 )
+from discreet.engines.spark_dialect import SPARK
 from discreet.engines.spark_frames import SparkSource, check_settings, is_spark
+from discreet.engines.spark_jobs import JobMonitor
 from discreet.engines.sql_engine import PreparedRequest, SqlEngine
 from discreet.errors import WrongKind
 from discreet.noise import SYSTEM
@@ -57,266 +47,7 @@ from discreet.requests.table_schema import Schema, StoredColumn
 if TYPE_CHECKING:  # an optional library
     from pyspark.sql import DataFrame, SparkSession
 
-_NUMBERS: Final = itertools.count()
-_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
-_THREAD: Final = threading.local()
-
-
-@contextmanager
-def silenced_loggers() -> Iterator[None]:
-    """Let pyspark's loggers drop what this thread says; other threads are heard as before."""
-    from pyspark.logger import PySparkLogger  # noqa: PLC0415  an optional library
-
-    for name in _LOGGERS:
-        PySparkLogger.getLogger(name).addFilter(_passes)  # once, however often it is added
-    before = getattr(_THREAD, "hushed", False)
-    _THREAD.hushed = True
-    try:
-        yield
-    finally:
-        _THREAD.hushed = before
-
-
-def _passes(_: logging.LogRecord) -> bool:
-    return not getattr(_THREAD, "hushed", False)
-
-
 T = TypeVar("T")
-
-
-@final
-class JobMonitor:
-    """The jobs of an engine that run now, by their tags."""
-
-    __slots__ = ("_progress", "_session", "_tags")
-
-    def __init__(self, session: SparkSession, progress: Progress | None) -> None:
-        """Take the session, and the function that progress is reported to."""
-        self._session: Any = session
-        self._progress = progress
-        self._tags: dict[str, bool] = {}
-
-    def run(self, action: Callable[[], T]) -> T:
-        """Run an action that starts jobs; an interrupt stops them, and so does ``cancel``.
-
-        It runs in another thread: one that waits for Spark cannot stop its own jobs.
-        """
-        tag = f"discreet-{os.getpid()}-{next(_NUMBERS)}"
-        self._tags[tag] = True
-        try:
-            done = run_in_thread(
-                lambda: self._tagged(tag, action),
-                stop=lambda: self._stop(tag),
-                thread=self._thread,
-                tick=lambda: None if self._tags[tag] else self._stop(tag),
-            )
-        finally:
-            goes_on = self._tags.pop(tag)
-        if not goes_on and done.exception() is not None:
-            raise stopped_error()
-        return done.result()
-
-    def cancel(self) -> None:
-        """Stop all jobs; their answers can be asked for again."""
-        for tag in tuple(self._tags):
-            self._tags[tag] = False
-
-    @property
-    def _remote(self) -> bool:
-        return type(self._session).__module__.startswith("pyspark.sql.connect.")
-
-    def _thread(self, work: Callable[[], None]) -> threading.Thread:
-        """Return a thread that inherits what this one has set for its jobs."""
-        from pyspark import InheritableThread  # noqa: PLC0415  an optional library
-
-        return InheritableThread(work, session=self._session, daemon=True)
-
-    def _tagged(self, tag: str, action: Callable[[], T]) -> T:
-        """Run an action in this thread; tag its jobs, and report their progress."""
-        if self._remote:
-            self._session.addTag(tag)
-        else:
-            self._session.sparkContext.addJobTag(tag)
-            self._session.sparkContext.setInterruptOnCancel(interruptOnCancel=True)
-        with silenced_loggers():
-            return self._reported(tag, action)
-
-    def _reported(self, tag: str, action: Callable[[], T]) -> T:
-        if self._progress is None:
-            return action()
-        reporter = _ProgressReporter(self._progress)
-        with (
-            _server(self._session, reporter)
-            if self._remote
-            else _polled(self._session, reporter, tag)
-        ):
-            result = action()
-        reporter.report(1, 1)
-        return result
-
-    def _stop(self, tag: str) -> None:
-        with contextlib.suppress(Exception):  # there may be nothing left to stop
-            if self._remote:
-                self._session.interruptTag(tag)
-            else:
-                self._session.sparkContext.cancelJobsWithTag(tag)
-
-
-@final
-class _ProgressReporter:
-    """Reports shares that never fall."""
-
-    __slots__ = ("_last", "_progress")
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._last = 0.0
-
-    def report(self, done: int, known: int) -> None:
-        share = done / known if known else 0.0
-        if share > self._last:
-            self._last = share
-            self._progress(share)
-
-    def stages(self, counts: Iterable[tuple[int, int]]) -> None:
-        """Report the share of some stages: never all of it, because more stages may follow."""
-        listed = list(counts)
-        self.report(sum(done for done, _ in listed), 1 + sum(known for _, known in listed))
-
-
-@contextmanager
-def _server(session: Any, reporter: _ProgressReporter) -> Iterator[None]:
-    """Receive progress from a server."""
-
-    def heard(stages: Any, **_: object) -> None:
-        reporter.stages((stage.num_completed_tasks, stage.num_tasks) for stage in stages or ())
-
-    session.registerProgressHandler(heard)
-    try:
-        yield
-    finally:
-        session.removeProgressHandler(heard)
-
-
-@contextmanager
-def _polled(session: Any, reporter: _ProgressReporter, tag: str) -> Iterator[None]:
-    """Poll the progress of the jobs of this thread."""
-    context, ended = session.sparkContext, threading.Event()
-    context.setJobGroup(tag, "discreet", interruptOnCancel=True)
-
-    def look() -> None:
-        tracker = context.statusTracker()
-        while not ended.wait(PAUSE):
-            with contextlib.suppress(Exception):  # jobs end while they are looked at
-                reporter.stages(_stages(tracker, tag))
-
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
-def _stages(tracker: Any, tag: str) -> Iterator[tuple[int, int]]:
-    for job in tracker.getJobIdsForGroup(tag):
-        for stage in getattr(tracker.getJobInfo(job), "stageIds", ()):
-            info = tracker.getStageInfo(stage)
-            if info is not None:
-                yield info.numCompletedTasks, info.numTasks
-
-
-_PARTS: Final = (
-    "YEAR",
-    "QUARTER",
-    "MONTH",
-    "DAY",
-    "DAYOFWEEK",
-    "DAYOFYEAR",
-    "HOUR",
-    "MINUTE",
-    "SECOND",
-)
-_WHOLE: Final = 2**52
-"""Floats of this size have no fraction; FLOOR and CEIL of Spark return integers of 64 bits."""
-
-
-def _rounded(function: str) -> str:
-    return f"CASE WHEN ABS(:x) < {_WHOLE} THEN CAST({function} AS DOUBLE) ELSE :x END"
-
-
-def _read_as(native: str) -> str:
-    """Read a string of some form; the dot matches no line break, so none may follow."""
-    return f"CASE WHEN :x RLIKE :form AND NOT :x RLIKE '[^ -~]' THEN TRY_CAST(:x AS {native}) END"
-
-
-@final
-class SparkDialect(Dialect):
-    """Spark SQL, of version 4 and later."""
-
-    name = "spark"
-    title = "Spark"
-    types: ClassVar[Mapping[Type, str]] = {
-        **Dialect.types,
-        Type.TEXT: "STRING",
-        Type.TIMESTAMP: "TIMESTAMP_NTZ",
-    }
-    let = "TRANSFORM(:items, _v -> :body)[0]"
-    templates: ClassVar[Mapping[str, str]] = {
-        "same": ":x <=> :y",
-        "+": "try_add(:x, :y)",
-        "-": "try_subtract(:x, :y)",
-        "*": "try_multiply(:x, :y)",
-        "DIV": "CASE WHEN :y = -1 THEN try_subtract(CAST(0 AS BIGINT), :x)"
-        " WHEN :y <> 0 THEN :x DIV :y END",
-        "MOD": "CASE WHEN :y = -1 AND :x IS NOT NULL THEN CAST(0 AS BIGINT)"
-        " WHEN :y <> 0 THEN :x % :y END",
-        "quotient": ":x DIV :y",
-        "FLOAT /": "try_divide(:x, :y)",
-        "FLOAT FLOOR": _rounded("FLOOR(:x)"),
-        "FLOAT CEIL": _rounded("CEIL(:x)"),
-        "FLOAT ROUND": f"CASE WHEN ABS(:x) < {_WHOLE} THEN CAST(CASE WHEN :x >= 0 THEN"
-        " CASE WHEN :x - FLOOR(:x) >= 0.5 THEN FLOOR(:x) + 1 ELSE FLOOR(:x) END"
-        " ELSE CASE WHEN CEIL(:x) - :x >= 0.5 THEN CEIL(:x) - 1 ELSE CEIL(:x) END END"
-        " AS DOUBLE) ELSE :x END",
-        "FLOAT to INTEGER": "CASE WHEN :x >= -9.223372036854775808e18"
-        " AND :x < 9.223372036854775808e18 THEN TRY_CAST(:x AS BIGINT) END",
-        "INTEGER to BOOLEAN": ":x <> 0",
-        "TEXT to INTEGER": _read_as("BIGINT"),
-        "TEXT to FLOAT": _read_as("DOUBLE"),
-        "TEXT to DATE": _read_as("DATE"),
-        "TEXT to TIMESTAMP": _read_as("TIMESTAMP_NTZ"),
-        "matches": ":x RLIKE :form",
-        "bytes": "OCTET_LENGTH(:x)",
-        "translate": "TRANSLATE(:x, :y, :z)",
-        "LENGTH": "CHAR_LENGTH(:x)",
-        "SUBSTR": "SUBSTRING(:x, :y, :z)",
-        "CONCAT": "CONCAT(:x, :y)",
-        "TRIM": "TRIM(:x)",
-        "STARTS_WITH": "STARTSWITH(:x, :y)",
-        "ENDS_WITH": "ENDSWITH(:x, :y)",
-        **{f"EXTRACT {part}": f"EXTRACT({part} FROM :x)" for part in _PARTS},
-        "EXTRACT SECOND": "SECOND(:x)",
-        "EXTRACT DAYOFYEAR": "DAYOFYEAR(:x)",
-        "EXTRACT DAYOFWEEK": "DAYOFWEEK(:x)",
-        "DATE_TRUNC": "CASE WHEN :word = 'day' THEN CAST(:x AS DATE)"
-        " ELSE TRUNC(CAST(:x AS DATE), :word) END",
-        "DATE_DIFF": "DATEDIFF(:x, :y)",
-        "DATE_ADD": "DATE_ADD(:x, :y)",
-        "micros": "UNIX_MICROS(to_utc_timestamp(:x, 'UTC'))",
-        "hash": "XXHASH64(:x, :y)",
-        **{f"hash {kind.value}": "XXHASH64(:x, :y)" for kind in Type if kind is not Type.FLOAT},
-        "hex number": "CAST(CONV(SUBSTRING(:x, 1, 15), 16, 10) AS BIGINT)",
-        "sum": "SUM(CAST(:x AS DECIMAL(38, 0)))",
-        "narrow": "TRY_CAST(:x AS BIGINT)",
-        "fitting": "TRY_CAST(:x AS BIGINT)",
-        "root": "POW(2e0, -8 * (FLOOR(LOG2(GREATEST(COALESCE(:x, 0e0), 4.9e-324)) / 16) + 1))",
-        "LAG": "LAG",
-    }
-
-
-SPARK: Final = SparkDialect()
 
 
 @final
@@ -393,23 +124,20 @@ class Spark(SqlEngine):
         """Return how a data frame is read."""
         if scan.table in self._local:
             view = self._view(("local", scan), lambda: self._frame(scan))
-            return select([column(name) for name, _ in scan.columns], view)
+            return select([SPARK.column(name) for name, _ in scan.columns], view)
         sources = {folded(name): source for name, source in self._sources.items()}
         source = sources.get(folded(scan.table))
         if source is None:
             raise unknown_table(scan.table)
-        known = {folded(name): place for place, name in enumerate(source.natives)}
-        parts = []
-        for name, kind in scan.columns:
-            place = known.get(folded(name))
-            native = None if place is None else source.native(place)
-            node = None if native is None else _reading(column(f"c{place}"), native, kind)
-            if node is None:
-                raise unreadable_as(name, scan.table, kind)
-            parts.append(named(node, name))
+
+        def reading(name: str, kind: Type) -> Node | None:
+            native, place = source.natives[name], source.place(name)
+            own = SPARK.column(f"c{place}")
+            return None if native is None else _reading(own, native, kind)
+
+        columns = read_columns(SPARK, scan, source.natives, reading)
         every = range(len(source.natives))
-        view = self._view(id(source.frame), lambda: source.selected(every))
-        return select(parts or [named(number(1), "one")], view)
+        return select(columns, self._view(id(source.frame), lambda: source.selected(every)))
 
     def _view(self, key: object, made: Callable[[], DataFrame]) -> str:
         """Return the name of a temporary view, which nobody else can guess."""

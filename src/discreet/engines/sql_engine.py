@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 import pyarrow as pa
 from sqlglot import exp, parse_one
 
-from discreet.engines.dialect import SALT, Dialect, deep_trees
+from discreet.engines.dialect import SALT, Dialect
 from discreet.engines.engine import ClosingEngine, Columns
 from discreet.engines.execution import run_interruptibly, run_sanitized
+from discreet.engines.fragments import deep_trees
 from discreet.engines.hash_order import HashOrder
 from discreet.engines.relations import Relations
 from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables

@@ -20,19 +20,18 @@ from typing import Final, final
 
 from sqlglot import exp
 
-from discreet.engines.dialect import (
-    Dialect,
+from discreet.engines.dialect import Dialect
+from discreet.engines.expressions import Expressions, clamped
+from discreet.engines.fragments import (
     Node,
     both,
-    column,
-    named,
+    call,
+    distinct_of,
     number,
     ordered,
     select,
     source_of,
-    sql,
 )
-from discreet.engines.expressions import Expressions, clamped
 from discreet.engines.hash_order import GROUPS, VALUES
 from discreet.engines.ranges import range_of
 from discreet.engines.relations import PrintScan, Relations
@@ -151,7 +150,19 @@ def statements(
 class _Builder:
     """One statement: its tables by name, in the order in which they are read."""
 
-    __slots__ = ("dialect", "keys", "portable", "relations", "request", "tables", "types", "unit")
+    __slots__ = (
+        "column",
+        "dialect",
+        "keys",
+        "named",
+        "portable",
+        "relations",
+        "request",
+        "sql",
+        "tables",
+        "types",
+        "unit",
+    )
 
     def __init__(
         self,
@@ -162,6 +173,7 @@ class _Builder:
         given: frozenset[str],
     ) -> None:
         self.request, self.dialect, self.portable = request, dialect, portable
+        self.sql, self.column, self.named = dialect.sql, dialect.column, dialect.named
         self.types = ColumnTypes(columns(request.relation))
         self.relations = Relations(dialect, scan)
         self.unit = [f"u{at}" for at in range(len(request.unit))]
@@ -187,23 +199,26 @@ class _Builder:
         """Name the rows that count: their unit, their group, and what is measured in them."""
         print_, request = Expressions(self.dialect, self.types), self.request
         shown = [
-            named(print_.node(part), name)
+            self.named(print_.node(part), name)
             for name, part in zip(self.unit, request.unit, strict=True)
         ]
         for name, key in zip(self.keys, request.keys, strict=True):
             node = print_.node(key.expression)
             if key.type is Type.FLOAT:  # which zero somebody wrote must not be seen
-                node = sql(":x + :zero", x=node, zero=self.dialect.literal(0, Type.FLOAT))
-            shown.append(named(node, name))
+                node = self.sql(":x + :zero", x=node, zero=self.dialect.literal(0, Type.FLOAT))
+            shown.append(self.named(node, name))
         values = [f"x{at}" for at in range(len(measured))]
         shown += [
-            named(print_.node(value), name) for name, value in zip(values, measured, strict=True)
+            self.named(print_.node(value), name)
+            for name, value in zip(values, measured, strict=True)
         ]
-        found = select(shown or [named(number(1), "one")], self.relations(request.relation))
-        there = [sql("NOT :x IS NULL", x=column(name)) for name in self.unit]
+        found = select(shown or [self.named(number(1), "one")], self.relations(request.relation))
+        there = [self.sql("NOT :x IS NULL", x=self.column(name)) for name in self.unit]
         joins = self._public_joins()
         if there or joins:
-            outputs = _columns([*self.unit, *self.keys, *values]) or [named(number(1), "one")]
+            outputs = self._columns([*self.unit, *self.keys, *values]) or [
+                self.named(number(1), "one")
+            ]
             found = select(outputs, found, where=there)
             found.set("joins", joins)
         self.tables["rows"] = found
@@ -214,21 +229,21 @@ class _Builder:
         request = self.request
         if request.product is not None:
             return [
-                exp.Join(this=source_of(f"public values {at}"), on=self._same(at))
+                exp.Join(this=source_of(f"public values {at}"), on=self._same(at).leaf)
                 for at in range(len(self.keys))
             ]
         if request.listed is None:
             return []
-        return [exp.Join(this=source_of(PUBLIC), on=self._same_group())]
+        return [exp.Join(this=source_of(PUBLIC), on=self._same_group().leaf)]
 
     def _same(self, at: int) -> Node:
         """Return that one key is the public one; NULL is like NULL."""
         product, listed = self.request.product, self.request.listed
         values = [group[at] for group in listed or ()] if product is None else product.lists[at]
-        key, other = column(f"k{at}"), column(f"p{at}")
+        key, other = self.column(f"k{at}"), self.column(f"p{at}")
         if None in values:
             return self.dialect.op("same", x=key, y=other)
-        return sql(":x = :y", x=key, y=other)
+        return self.sql(":x = :y", x=key, y=other)
 
     def _same_group(self) -> Node:
         return both([self._same(at) for at in range(len(self.keys))])
@@ -243,7 +258,7 @@ class _Builder:
         units = [typed(part, self.types) for part in self.request.unit]
         kinds = [*units, *(key.type for key in self.request.keys)]
         known = {**dict(zip([*self.unit, *self.keys], kinds, strict=True)), **more}
-        return [(column(name), known[name]) for name in names]
+        return [(self.column(name), known[name]) for name in names]
 
     def keep_groups(self, cells: exp.Select, values: Sequence[str], *, rank: str) -> exp.Select:
         """Return those of the cells whose group the unit keeps.
@@ -254,19 +269,16 @@ class _Builder:
             return cells
         own = [*self.unit, *self.keys]
         hashed = select(
-            [*_columns([*own, *values]), named(self.place(GROUPS, own, {}), "h")], cells
+            [*self._columns([*own, *values]), self.named(self.place(GROUPS, own, {}), "h")], cells
         )
-        place = exp.Window(
-            this=exp.Anonymous(this=rank, expressions=[]),
-            partition_by=_columns(self.unit),
-            order=exp.Order(expressions=[ordered(column("h")), *self._by_key()]),
-        )
-        ranked = select([*_columns([*own, *values]), named(place, "place")], hashed)
-        last = sql(":x <= :most", x=column("place"), most=self.request.groups or 0)
-        return select(_columns([*own, *values]), ranked, where=[last])
+        order = [ordered(self.column("h")), *self._by_key()]
+        place = self.dialect.window(call(rank, []), self._columns(self.unit), order)
+        ranked = select([*self._columns([*own, *values]), self.named(place, "place")], hashed)
+        last = self.sql(":x <= :most", x=self.column("place"), most=self.request.groups or 0)
+        return select(self._columns([*own, *values]), ranked, where=[last])
 
-    def _by_key(self) -> list[Node]:
-        return [ordered(column(key)) for key in self.keys]
+    def _by_key(self) -> list[exp.Expr]:
+        return [ordered(self.column(key)) for key in self.keys]
 
     # --- totals -------------------------------------------------------------------------------
 
@@ -283,21 +295,22 @@ class _Builder:
             self._bounded_totals(rows, list(zip(totals, at, strict=True)), list(places))
         else:
             added = [
-                named(
-                    self._clamped(total, number(1) if x is None else column(f"x{x}")), f"t{index}"
+                self.named(
+                    self._clamped(total, number(1) if x is None else self.column(f"x{x}")),
+                    f"t{index}",
                 )
                 for index, (total, x) in enumerate(zip(totals, at, strict=True))
             ]
-            shown = [*_columns(self.keys), *added] or [named(number(1), "one")]
+            shown = [*self._columns(self.keys), *added] or [self.named(number(1), "one")]
             self.tables["bounded"] = select(shown, rows)
         names = [f"t{index}" for index in range(len(totals))]
         sums = [
-            named(self._answer(self._sum(column(name), total.most)), name)
+            self.named(self._answer(self._sum(self.column(name), total.most)), name)
             for name, total in zip(names, totals, strict=True)
         ]
-        units = named(self.dialect.cast(sql("COUNT(*)"), Type.INTEGER), "units")
-        by = _columns(self.keys)
-        groups = select([*_columns(self.keys), units, *sums], "bounded", by=by)
+        units = self.named(self.dialect.cast(self.sql("COUNT(*)"), Type.INTEGER), "units")
+        by = self._columns(self.keys)
+        groups = select([*self._columns(self.keys), units, *sums], "bounded", by=by)
         return self._in_order(groups, ["units", *names])
 
     def _bounded_totals(
@@ -305,50 +318,66 @@ class _Builder:
     ) -> None:
         """Name what each unit adds to each group that it keeps, and before that its sums there."""
         own, capped = [*self.unit, *self.keys], {x for total, x in totals if total.rows is not None}
-        sums = [named(sql("COUNT(*)"), "n")]
+        sums = {"n": self.sql("COUNT(*)")}
         for x, row in enumerate(measured):
             ends = range_of(row, self.types)
             most = None if ends is None else int(max(map(abs, ends)))
-            sums.append(named(self._sum(column(f"x{x}"), most), f"s{x}"))
+            sums[f"s{x}"] = self._sum(self.column(f"x{x}"), most)
             if x in capped:
-                sums.append(named(sql("COUNT(:x)", x=column(f"x{x}")), f"n{x}"))
-        names = [each.alias for each in sums]
-        cells = select([*_columns(own), *sums], rows, by=_columns(own))
+                sums[f"n{x}"] = self.sql("COUNT(:x)", x=self.column(f"x{x}"))
+        names, added = [*sums], [self.named(each, name) for name, each in sums.items()]
+        cells = select([*self._columns(own), *added], rows, by=self._columns(own))
         kept = self.keep_groups(cells, names, rank="ROW_NUMBER")
         means = [
-            named(self._mean(x, total.rows), f"m{index}")
+            self.named(self._mean(x, total.rows), f"m{index}")
             for index, (total, x) in enumerate(totals)
             if total.rows is not None and x is not None
         ]
         if means:
-            kept = select([*_columns([*self.keys, *names]), *means], kept)
+            kept = select([*self._columns([*self.keys, *names]), *means], kept)
         added = [
-            named(self._clamped(total, _summed(total, x, index)), f"t{index}")
+            self.named(self._clamped(total, self._summed(total, x, index)), f"t{index}")
             for index, (total, x) in enumerate(totals)
         ]
-        shown = [*_columns(self.keys), *added] or [named(number(1), "one")]
+        shown = [*self._columns(self.keys), *added] or [self.named(number(1), "one")]
         self.tables["bounded"] = select(shown, kept)
+
+    def _columns(self, names: Iterable[str]) -> list[Node]:
+        return [self.column(name) for name in names]
+
+    def _summed(self, total: Total, x: int | None, index: int) -> Node:
+        """Return the sum of a unit's rows in a group, of not more rows than may count."""
+        if x is not None:
+            return self.column(f"s{x}" if total.rows is None else f"m{index}")
+        n = self.column("n")
+        if total.rows is None:
+            return n
+        return self.sql("CASE WHEN :n > :most THEN :most ELSE :n END", n=n, most=total.rows)
 
     def _sum(self, node: Node, most: int | None) -> Node:
         """Return an exact sum; 64 bits hold it where all numbers are small."""
         if most is not None and most <= _SMALL:
-            return exp.Sum(this=node)
+            return self.sql("SUM(:x)", x=node)
         return self.dialect.exact_sum(node)
 
     def _mean(self, x: int, most: int) -> Node:
         """Return floor(sum rows / count); the quotient goes first, so that nothing overflows."""
         wide, quotient = self._wide, self._quotient
-        sums, count, rows = wide(column(f"s{x}")), wide(column(f"n{x}")), wide(number(most))
-        rest = sql("((:s % :n) + :n) % :n", s=sums, n=count)
-        scaled = sql(
-            ":whole * :rows + :part",
-            whole=quotient(sql(":s - :rest", s=sums, rest=exp.Paren(this=rest)), count),
-            rows=rows,
-            part=quotient(sql(":rest * :rows", rest=exp.Paren(this=rest.copy()), rows=rows), count),
+        sums, count, rows = (
+            wide(self.column(f"s{x}")),
+            wide(self.column(f"n{x}")),
+            wide(number(most)),
         )
-        return sql(
+        rest = self.sql("(((:s % :n) + :n) % :n)", s=sums, n=count)
+        scaled = self.sql(
+            ":whole * :rows + :part",
+            whole=quotient(self.sql(":s - :rest", s=sums, rest=rest), count),
+            rows=rows,
+            part=quotient(self.sql(":rest * :rows", rest=rest, rows=rows), count),
+        )
+        return self.sql(
             "CASE WHEN :n > :most THEN :scaled ELSE :s END",
-            n=column(f"n{x}"),
+            n=self.column(f"n{x}"),
             most=most,
             scaled=scaled,
             s=sums,
@@ -365,28 +394,31 @@ class _Builder:
         return self._within(node, total.low, total.high)
 
     def _within(self, node: Node, low: int, high: int) -> Node:
-        inside = clamped(node, number(low), number(high))
-        return self.dialect.op("narrow", x=exp.Coalesce(this=inside, expressions=[number(0)]))
+        inside = clamped(self.dialect, node, number(low), number(high))
+        return self.dialect.op("narrow", x=self.sql("COALESCE(:x, 0)", x=inside))
 
     def _answer(self, sums: Node) -> Node:
         """Return a sum over units, clamped to what noise can be added to."""
-        added = exp.Coalesce(this=sums, expressions=[number(0)])
-        low = exp.Greatest(this=added, expressions=[number(-LARGEST_TOTAL)], ignore_nulls=True)
-        inside = exp.Least(this=low, expressions=[number(LARGEST_TOTAL)], ignore_nulls=True)
+        inside = self.sql(
+            "LEAST(GREATEST(COALESCE(:x, 0), :low), :high)",
+            x=sums,
+            low=-LARGEST_TOTAL,
+            high=LARGEST_TOTAL,
+        )
         return self.dialect.op("narrow", x=inside)
 
     def _in_order(self, groups: exp.Select, values: Sequence[str]) -> exp.Select:
         """Return the answers of groups in their order; listed groups that are empty have zeros."""
         if self.request.listed is None:
-            found = select(_columns([*self.keys, *values]), groups)
+            found = select(self._columns([*self.keys, *values]), groups)
             if self.keys:
                 found.set("order", exp.Order(expressions=self._by_key()))
             return found
         zeros = [
-            named(exp.Coalesce(this=column(name), expressions=[number(0)]), name) for name in values
+            self.named(self.sql("COALESCE(:x, 0)", x=self.column(name)), name) for name in values
         ]
-        found = select(zeros, PUBLIC, order=[ordered(column("position"))])
-        join = exp.Join(this=source_of(groups), side="LEFT", on=self._same_group())
+        found = select(zeros, PUBLIC, order=[ordered(self.column("position"))])
+        join = exp.Join(this=source_of(groups), side="LEFT", on=self._same_group().leaf)
         found.set("joins", [join])
         return found
 
@@ -396,46 +428,49 @@ class _Builder:
         """Return the keys and the number, or the sum, of different values of every group, t0."""
         if isinstance(measure, DistinctSum):
             self.rows([measure.row])
-            kind, x = Type.INTEGER, clamped(column("x0"), number(measure.low), number(measure.high))
+            kind, x = (
+                Type.INTEGER,
+                clamped(self.dialect, self.column("x0"), number(measure.low), number(measure.high)),
+            )
             x = self.dialect.op("narrow", x=x)
         else:
             self.rows([measure.expression])
-            kind, x = typed(measure.expression, self.types), column("x0")
+            kind, x = typed(measure.expression, self.types), self.column("x0")
             if kind is Type.FLOAT:
-                x = sql(":x + :zero", x=x, zero=self.dialect.literal(0, Type.FLOAT))
+                x = self.sql(":x + :zero", x=x, zero=self.dialect.literal(0, Type.FLOAT))
         own = [*self.unit, *self.keys]
-        shown = select([*_columns(own), named(x, "x0")], "rows")
+        shown = select([*self._columns(own), self.named(x, "x0")], "rows")
         if self.unit:
             by = [*own, "x0"]
-            values = select(_columns(by), shown, by=_columns(by))
+            values = select(self._columns(by), shown, by=self._columns(by))
             kept = self.keep_groups(values, ["x0"], rank="DENSE_RANK")
-            place = exp.Window(
-                this=sql("ROW_NUMBER()"),
-                partition_by=_columns(own),
-                order=exp.Order(
-                    expressions=[
-                        ordered(sql("CASE WHEN :x IS NULL THEN 1 ELSE 0 END", x=column("x0"))),
-                        ordered(self.place(VALUES, by, {"x0": kind})),
-                        ordered(column("x0")),
-                    ]
-                ),
+            x0 = self.column("x0")
+            last = self.sql("CASE WHEN :x IS NULL THEN 1 ELSE 0 END", x=x0)
+            hashed = self.place(VALUES, by, {"x0": kind})
+            place = self.dialect.window(
+                call("ROW_NUMBER", []),
+                self._columns(own),
+                [ordered(last), ordered(hashed), ordered(x0)],
             )
-            numbered = select([*_columns([*self.keys, "x0"]), named(place, "place")], kept)
-            first = sql(
+            numbered = select(
+                [*self._columns([*self.keys, "x0"]), self.named(place, "place")], kept
+            )
+            first = self.sql(
                 "CASE WHEN :place <= :most THEN :x END",
-                place=column("place"),
+                place=self.column("place"),
                 most=measure.most,
-                x=column("x0"),
+                x=self.column("x0"),
             )
-            shown = select([*_columns(self.keys), named(first, "x0")], numbered)
+            shown = select([*self._columns(self.keys), self.named(first, "x0")], numbered)
         self.tables["bounded"] = shown
-        once = exp.Distinct(expressions=[column("x0")])
-        total: Node = self.dialect.cast(exp.Count(this=once), Type.INTEGER)
+        total = self.dialect.cast(self.sql("COUNT(DISTINCT :x)", x=self.column("x0")), Type.INTEGER)
         if isinstance(measure, DistinctSum):
-            once = exp.Distinct(expressions=[self._wide(column("x0"))])
+            once = distinct_of(self._wide(self.column("x0")))
             total = self._answer(self.dialect.wide_sum(once))
         by_group = select(
-            [*_columns(self.keys), named(total, "t0")], "bounded", by=_columns(self.keys)
+            [*self._columns(self.keys), self.named(total, "t0")],
+            "bounded",
+            by=self._columns(self.keys),
         )
         return self._in_order(by_group, ["t0"])
 
@@ -445,9 +480,13 @@ class _Builder:
         """Return the leaves that are not empty: number of the group, leaf, rows."""
         self.rows([measure.row])
         own = [*self.unit, *self.keys]
-        placed = select([*_columns(own), self._leaf(measure.leaves)], "rows")
+        placed = select([*self._columns(own), self._leaf(measure.leaves)], "rows")
         by = [*own, "leaf"]
-        counted = select([*_columns(by), named(sql("COUNT(*)"), "c")], placed, by=_columns(by))
+        counted = select(
+            [*self._columns(by), self.named(self.sql("COUNT(*)"), "c")],
+            placed,
+            by=self._columns(by),
+        )
         if self.unit:
             counted = self._thinned(
                 measure, self.keep_groups(counted, ["leaf", "c"], rank="DENSE_RANK")
@@ -455,47 +494,57 @@ class _Builder:
         return self._by_leaf(counted, _SMALL, ":c > 0")
 
     def _leaf(self, leaves: int) -> Node:
-        x = column("x0")
-        inside = sql("CASE WHEN :x BETWEEN 0 AND :last THEN :x END", x=x, last=leaves - 1)
-        return named(inside, "leaf")
+        x = self.column("x0")
+        inside = self.sql("CASE WHEN :x BETWEEN 0 AND :last THEN :x END", x=x, last=leaves - 1)
+        return self.named(inside, "leaf")
 
     def _thinned(self, measure: Leaves, cells: exp.Select) -> exp.Select:
         """Return how many rows of each leaf of each unit stay."""
         own, wide = [*self.unit, *self.keys], self._wide
-        inside = sql("CASE WHEN NOT :leaf IS NULL THEN :c END", leaf=column("leaf"), c=column("c"))
-        counted = select([*_columns([*own, "leaf", "c"]), named(inside, "i")], cells)
-        up_to = exp.Order(expressions=[ordered(column("leaf"))])
-        sums = [
-            named(
-                exp.Window(this=exp.Sum(this=column("i")), partition_by=_columns(own), order=by),
-                name,
-            )
-            for name, by in (("n", None), ("upto", up_to))
-        ]
-        summed = select([*_columns([*own, "leaf", "c"]), *sums], counted)
-        below = self.dialect.below(column("n"), self._cell(own, {}), portable=self.portable)
-        over = sql(":n > :most", n=column("n"), most=measure.rows)
-        start = sql("CASE WHEN :over THEN :below END", over=over, below=below)
-        started = select(
-            [*_columns([*self.keys, "leaf", "c", "n", "upto"]), named(start, "start")], summed
+        inside = self.sql(
+            "CASE WHEN NOT :leaf IS NULL THEN :c END", leaf=self.column("leaf"), c=self.column("c")
         )
-        upto, rows, c = wide(column("upto")), wide(number(measure.rows)), wide(column("c"))
-        n = wide(column("n"))
+        counted = select([*self._columns([*own, "leaf", "c"]), self.named(inside, "i")], cells)
+        up_to = [ordered(self.column("leaf"))]
+        total, by = self.sql("SUM(:i)", i=self.column("i")), self._columns(own)
+        sums = [
+            self.named(self.dialect.window(total, by), "n"),
+            self.named(self.dialect.window(total, by, up_to), "upto"),
+        ]
+        summed = select([*self._columns([*own, "leaf", "c"]), *sums], counted)
+        below = self.dialect.below(self.column("n"), self._cell(own, {}), portable=self.portable)
+        over = self.sql(":n > :most", n=self.column("n"), most=measure.rows)
+        start = self.sql("CASE WHEN :over THEN :below END", over=over, below=below)
+        started = select(
+            [*self._columns([*self.keys, "leaf", "c", "n", "upto"]), self.named(start, "start")],
+            summed,
+        )
+        upto, rows, c = (
+            wide(self.column("upto")),
+            wide(number(measure.rows)),
+            wide(self.column("c")),
+        )
+        n = wide(self.column("n"))
 
         def share(end: Node) -> Node:
-            whole = sql("(:end) * :rows + :start", end=end, rows=rows, start=wide(column("start")))
+            whole = self.sql(
+                "(:end) * :rows + :start", end=end, rows=rows, start=wide(self.column("start"))
+            )
             return self._quotient(whole, n)
 
-        stay = sql(
+        stay = self.sql(
             "CASE WHEN :over AND NOT :leaf IS NULL THEN :after - :before ELSE :c END",
             over=over,
-            leaf=column("leaf"),
-            c=column("c"),
+            leaf=self.column("leaf"),
+            c=self.column("c"),
             after=share(upto),
-            before=share(sql(":upto - :c", upto=upto, c=c)),
+            before=share(self.sql(":upto - :c", upto=upto, c=c)),
         )
         return select(
-            [*_columns([*self.keys, "leaf"]), named(self.dialect.op("narrow", x=stay), "c")],
+            [
+                *self._columns([*self.keys, "leaf"]),
+                self.named(self.dialect.op("narrow", x=stay), "c"),
+            ],
             started,
         )
 
@@ -503,12 +552,17 @@ class _Builder:
         """Return the cells whose sums are not zero: number of the group, cell, sum."""
         self.rows([measure.row, measure.value])
         own = [*self.unit, *self.keys]
-        value = self._within(column("x1"), measure.low, measure.high)
-        placed = select([*_columns(own), self._leaf(measure.cells), named(value, "v")], "rows")
+        value = self._within(self.column("x1"), measure.low, measure.high)
+        placed = select(
+            [*self._columns(own), self._leaf(measure.cells), self.named(value, "v")], "rows"
+        )
         by = [*own, "leaf"]
         most = max(abs(measure.low), abs(measure.high))
-        sums = [named(self._sum(column("v"), most), "c"), named(sql("COUNT(*)"), "n")]
-        added = select([*_columns(by), *sums], placed, by=_columns(by))
+        sums = [
+            self.named(self._sum(self.column("v"), most), "c"),
+            self.named(self.sql("COUNT(*)"), "n"),
+        ]
+        added = select([*self._columns(by), *sums], placed, by=self._columns(by))
         if self.unit:
             kept = self.keep_groups(added, ["leaf", "c", "n"], rank="DENSE_RANK")
             added = self._scaled(measure, kept)
@@ -517,55 +571,65 @@ class _Builder:
     def _scaled(self, measure: CellSums, cells: exp.Select) -> exp.Select:
         """Return what is left of the sums of each unit: a share of rows, rounded toward zero."""
         own = [*self.unit, *self.keys]
-        there = sql("CASE WHEN NOT :leaf IS NULL THEN :n END", leaf=column("leaf"), n=column("n"))
-        counted = select([*_columns([*own, "leaf", "c"]), named(there, "i")], cells)
-        inside = exp.Window(this=exp.Sum(this=column("i")), partition_by=_columns(own))
-        summed = select([*_columns([*self.keys, "leaf", "c"]), named(inside, "inside")], counted)
-        s, n, most = (
-            self._wide(each) for each in (column("c"), column("inside"), number(measure.rows))
+        there = self.sql(
+            "CASE WHEN NOT :leaf IS NULL THEN :n END", leaf=self.column("leaf"), n=self.column("n")
         )
-        down = self._quotient(sql("(0 - :s) * :most", s=s, most=most), n)
-        share = sql(
+        counted = select([*self._columns([*own, "leaf", "c"]), self.named(there, "i")], cells)
+        total = self.sql("SUM(:i)", i=self.column("i"))
+        inside = self.dialect.window(total, self._columns(own))
+        summed = select(
+            [*self._columns([*self.keys, "leaf", "c"]), self.named(inside, "inside")], counted
+        )
+        s, n, most = (
+            self._wide(each)
+            for each in (self.column("c"), self.column("inside"), number(measure.rows))
+        )
+        down = self._quotient(self.sql("(0 - :s) * :most", s=s, most=most), n)
+        share = self.sql(
             "CASE WHEN :s < 0 THEN 0 - :down ELSE :up END",
             s=s,
             down=down,
-            up=self._quotient(sql(":s * :most", s=s, most=most), n),
+            up=self._quotient(self.sql(":s * :most", s=s, most=most), n),
         )
-        kept = sql(
+        kept = self.sql(
             "CASE WHEN NOT :leaf IS NULL AND :n > :most THEN :share ELSE :s END",
-            leaf=column("leaf"),
-            n=column("inside"),
+            leaf=self.column("leaf"),
+            n=self.column("inside"),
             most=measure.rows,
             share=share,
-            s=column("c"),
+            s=self.column("c"),
         )
         return select(
-            [*_columns([*self.keys, "leaf"]), named(self.dialect.op("narrow", x=kept), "c")], summed
+            [
+                *self._columns([*self.keys, "leaf"]),
+                self.named(self.dialect.op("narrow", x=kept), "c"),
+            ],
+            summed,
         )
 
     def _by_leaf(self, added: exp.Select, most: int | None, shown: str) -> exp.Select:
         """Return the sums of leaves over units, with the number of each group."""
         by = [*self.keys, "leaf"]
         self.tables["bounded"] = added
-        total = named(self._answer(self._sum(column("c"), most)), "c")
-        summed = select([*_columns(by), total], "bounded", by=_columns(by))
+        total = self.named(self._answer(self._sum(self.column("c"), most)), "c")
+        summed = select([*self._columns(by), total], "bounded", by=self._columns(by))
         g: Node = self.dialect.literal(0, Type.INTEGER)
         if self.request.listed is not None:
-            numbered = select([named(column("position"), "g"), *_columns(["leaf", "c"])], summed)
+            numbered = select(
+                [self.named(self.column("position"), "g"), *self._columns(["leaf", "c"])], summed
+            )
             numbered.set("joins", self._public_joins())
         else:
             if self.keys:
-                rank = exp.Window(
-                    this=sql("DENSE_RANK()"), order=exp.Order(expressions=self._by_key())
-                )
-                g = self.dialect.cast(sql(":rank - 1", rank=rank), Type.INTEGER)
-            numbered = select([named(g, "g"), *_columns(["leaf", "c"])], summed)
-        there = sql("NOT :leaf IS NULL", leaf=column("leaf"))
+                rank = self.dialect.window(call("DENSE_RANK", []), order=self._by_key())
+                g = self.dialect.cast(self.sql(":rank - 1", rank=rank), Type.INTEGER)
+            numbered = select([self.named(g, "g"), *self._columns(["leaf", "c"])], summed)
+        there = self.sql("NOT :leaf IS NULL", leaf=self.column("leaf"))
         return select(
-            _columns(["g", "leaf", "c"]),
+            self._columns(["g", "leaf", "c"]),
             numbered,
-            where=[there, sql(shown, c=column("c"))],
-            order=[ordered(column("g")), ordered(column("leaf"))],
+            where=[there, self.sql(shown, c=self.column("c"))],
+            order=[ordered(self.column("g")), ordered(self.column("leaf"))],
         )
 
 
@@ -579,16 +643,3 @@ def _in_order(
             found += list(read.items())
         found.append((name, each))
     return found
-
-
-def _columns(names: Iterable[str]) -> list[Node]:
-    return [column(name) for name in names]
-
-
-def _summed(total: Total, x: int | None, index: int) -> Node:
-    """Return the sum of a unit's rows in a group, of not more rows than may count."""
-    if x is not None:
-        return column(f"s{x}" if total.rows is None else f"m{index}")
-    if total.rows is None:
-        return column("n")
-    return sql("CASE WHEN :n > :most THEN :most ELSE :n END", n=column("n"), most=total.rows)

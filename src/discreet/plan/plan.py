@@ -134,7 +134,7 @@ def budget_words(part: Fraction, more: int | None) -> str:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Plan(Explainable):
     r"""How a question will be answered, and what that costs.
 

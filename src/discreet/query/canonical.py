@@ -104,7 +104,7 @@ def form(node: Node, scope: Scope = ()) -> list[Any]:  # noqa: PLR0911 (one each
     names = _compared(kind)
     parts = [_part(getattr(node, name), _inside(node, name, scope)) for name in names]
     if isinstance(node, Window):
-        parts[names.index("partition")].sort(key=json.dumps)
+        parts[names.index("partition")].sort(key=repr)
     if isinstance(node, SemiJoin) and node.compared is not None:
         parts[names.index("compared")][0] = form(node.compared[0], visible(node.left))
     return [kind.__name__.lower(), *parts]
@@ -186,9 +186,9 @@ def _call(call: Call, scope: Scope) -> list[Any]:
         name, arguments = _TURNED[name], arguments[::-1]
     forms = [form(argument, scope) for argument in arguments]
     if name == "IN":
-        once = {json.dumps(item): item for item in forms[1:]}
+        once = {repr(item): item for item in forms[1:]}
         forms = [forms[0], *(once[text] for text in sorted(once))]
-    return ["call", name, sorted(forms, key=json.dumps) if name in _SORTED else forms]
+    return ["call", name, sorted(forms, key=repr) if name in _SORTED else forms]
 
 
 def _operands(name: str, arguments: Sequence[Expression]) -> list[Expression]:

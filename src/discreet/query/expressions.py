@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import cache
 from typing import Any, Final, final
 
 from discreet.errors import InputError, QuestionError
@@ -36,10 +37,15 @@ class _Hashed(ExpressionNode):
         try:
             return self._hashed
         except AttributeError:
-            kind: Any = self
-            found = hash(tuple(getattr(self, item.name) for item in fields(kind) if item.compare))
+            kind: Any = type(self)
+            found = hash(tuple([getattr(self, name) for name in _compared(kind)]))
             object.__setattr__(self, "_hashed", found)
             return found
+
+
+@cache
+def _compared(kind: Any) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind) if item.compare)
 
 
 @final
@@ -58,7 +64,7 @@ class Column(ExpressionNode):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Literal(ExpressionNode):
+class Literal(_Hashed):
     """A value written in the question; numbers are exact, and 1.0 is 1.
 
     >>> Literal(Fraction(2)) == Literal(2), Literal(True) == Literal(1)
@@ -68,6 +74,7 @@ class Literal(ExpressionNode):
     value: Scalar
     type: Type | None = field(init=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+    __hash__ = _Hashed.__hash__
 
     def __post_init__(self) -> None:
         """Keep one form of every number, and the type apart: True is not 1."""

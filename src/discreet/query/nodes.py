@@ -65,8 +65,9 @@ class Node:
     def __post_init__(self) -> None:
         """Refuse what the annotations do not allow."""
         kind: Any = type(self)
-        for name, holds in _checks(kind):
-            if not holds(getattr(self, name)):
+        for name, classes, holds in _checks(kind):
+            value = getattr(self, name)
+            if not isinstance(value, classes) and not holds(value):
                 span = getattr(self, "span", None)
                 what = f"{name} of a {type(self).__name__} holds something that it cannot hold."
                 raise wrong(what, span if isinstance(span, Span) else None)
@@ -160,10 +161,21 @@ _Check = Callable[[Any], bool]
 
 
 @cache
-def _checks(kind: Any) -> tuple[tuple[str, _Check], ...]:
-    """Return the check of each field of a class, by its annotation."""
+def _checks(kind: Any) -> tuple[tuple[str, tuple[type, ...], _Check], ...]:
+    """Return the check of each field of a class, by its annotation, and the classes that pass."""
     hints = typing.get_type_hints(kind)
-    return tuple((item.name, _check_of(hints[item.name])) for item in fields(kind) if item.init)
+    return tuple(
+        (item.name, _classes(hints[item.name]), _check_of(hints[item.name]))
+        for item in fields(kind)
+        if item.init
+    )
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    """Return the classes of an annotation whose values need no other check."""
+    union = isinstance(hint, UnionType) or typing.get_origin(hint) is typing.Union
+    parts = typing.get_args(hint) if union else (hint,)
+    return tuple(part for part in parts if isinstance(part, type) and part not in _SCALARS)
 
 
 def _check_of(hint: Any) -> _Check:
@@ -175,13 +187,16 @@ def _check_of(hint: Any) -> _Check:
     """
     parts = typing.get_args(hint)
     if isinstance(hint, UnionType) or typing.get_origin(hint) is typing.Union:
-        classes = tuple(part for part in parts if isinstance(part, type) and part not in _SCALARS)
+        classes = _classes(hint)
         checks = [_check_of(part) for part in parts if part not in classes]
         return lambda value: isinstance(value, classes) or any(each(value) for each in checks)
     if typing.get_origin(hint) is tuple:
         if parts[-1] is ...:
-            each = _check_of(parts[0])
-            return lambda value: isinstance(value, tuple) and all(map(each, value))
+            known, each = _classes(parts[0]), _check_of(parts[0])
+            return lambda value: (
+                isinstance(value, tuple)
+                and all(isinstance(part, known) or each(part) for part in value)
+            )
         all_of = tuple(map(_check_of, parts))
         return lambda value: (
             isinstance(value, tuple)

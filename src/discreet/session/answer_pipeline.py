@@ -42,6 +42,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast, final
+from weakref import ref
 
 from discreet.accounting.currencies import BasicCurrency
 from discreet.engines.engine import Engine
@@ -86,7 +87,6 @@ if TYPE_CHECKING:  # handed in; a plain question has one stage
 _SALT_BITS = 63
 _FAILURE: Final = b'{"failed":true,"format":1}'
 """What is stored in place of an answer that failed after noise was drawn."""
-_KEPT: Final = 256
 _BOUND: Final = 64
 _STAGES: Final = 1
 
@@ -141,7 +141,7 @@ class AnswerPipeline:
     least: Fraction = Fraction(0)
     """The least epsilon of whatever reads data and is paid for, behind a server (T1)."""
     entropy: Entropy = SYSTEM
-    _plans: dict[object, Plan] = field(default_factory=dict, init=False, repr=False)
+    _plans: dict[int, ref[Plan]] = field(default_factory=dict, init=False, repr=False)
     _bound: dict[Question, ProgramRows] = field(default_factory=dict, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -247,12 +247,9 @@ class AnswerPipeline:
     # --- plans of this session ----------------------------------------------------------------
 
     def keep(self, plan: Plan) -> Plan:
-        """Remember a plan that was made here; only such plans are carried out."""
-        with self._lock:
-            self._plans.pop(_name(plan), None)
-            self._plans[_name(plan)] = plan
-            if len(self._plans) > _KEPT:
-                del self._plans[next(iter(self._plans))]
+        """Remember a plan that was made here while anybody holds it; no other is carried out."""
+        plans, key = self._plans, id(plan)
+        plans[key] = ref(plan, lambda _: plans.pop(key, None))
         return plan
 
     def kept(self, plan: Plan) -> Plan:
@@ -261,10 +258,11 @@ class AnswerPipeline:
         A plan from elsewhere may rest on other bounds, another unit or another policy, and would be
         answered for less than it costs here.
         """
-        known = self._plans.get(_name(plan))
-        if known is None or known != plan:
+        made = (found for each in list(self._plans.values()) if (found := each()) is not None)
+        known = next((each for each in made if each.digest == plan.digest and each == plan), None)
+        if known is None:
             raise WrongKind(
-                what="this plan was not made by this session, or too long ago.",
+                what="this plan was not made by this session.",
                 why="it may rest on other bounds, another unit or another policy.",
                 do="plan the question with this session, and ask for that.",
             )
@@ -486,11 +484,6 @@ def _answered(stored: StoredAnswer) -> StoredAnswer:
     if stored.replayed:
         refuse_closed((stored.key,), stored.key)  # as every question that failed before
     raise answer_failed_error()
-
-
-def _name(plan: Plan) -> object:
-    """Return what tells plans apart: the digest, and how errors are shown."""
-    return plan.digest, plan.confidence, plan.predicted
 
 
 def _tables(plan: Payable) -> frozenset[str]:

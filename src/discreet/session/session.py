@@ -157,11 +157,13 @@ class Session(Labeled):
         plain = plan.search is None and plan.selection is None
         if preview is not None and in_epsilon and preview.entry is None and plain:
             preview = replace(preview, better=self._better_share(plan))
-        return replace(
-            plan,
-            budget_preview=preview,
-            expected=expect(plan, self._schema),
-            print_statements=getattr(self._engine, "sql", None),
+        return self._pipeline.keep(
+            replace(
+                plan,
+                budget_preview=preview,
+                expected=expect(plan, self._schema),
+                print_statements=getattr(self._engine, "sql", None),
+            )
         )
 
     def ask(

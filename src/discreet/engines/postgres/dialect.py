@@ -18,8 +18,9 @@ from typing import ClassVar, Final, final
 
 from sqlglot import exp
 
-from discreet.engines.dialect import Dialect, Node, Value, column, named, select, source_of, sql
+from discreet.engines.dialect import Dialect, Value
 from discreet.engines.expressions import Expressions, in_years
+from discreet.engines.fragments import Node, select, source_of
 from discreet.query.expression_types import CASTS
 from discreet.query.types import Type
 
@@ -157,16 +158,16 @@ class PostgresDialect(Dialect):
 
     def once(self, values: Sequence[Node], body: Callable[..., Node]) -> Node:
         """Return a body that uses its values more than once; long ones are columns of a SELECT."""
-        if sum(1 for value in values for _ in value.walk()) < 60:
+        if sum(value.size for value in values) < 60:
             return body(*values)
         names = [f"v{place}" for place in range(len(values))]
-        inner = select([named(v, n) for v, n in zip(values, names, strict=True)], None)
-        made = body(*(column(name, "_v") for name in names))
-        return exp.Subquery(this=select([made], source_of(inner, "_v")))
+        inner = select([self.named(v, n) for v, n in zip(values, names, strict=True)], None)
+        made = body(*(self.column(name, "_v") for name in names))
+        return self.written(exp.Subquery(this=select([made], source_of(inner, "_v"))))
 
     def decimal(self, node: Node) -> Node:
         """Return a float as the decimal that shows it, of which sums do not depend on the order."""
-        return sql("CAST(CAST(:x AS TEXT) AS DECIMAL)", self.name, x=node)
+        return self.own("CAST(CAST(:x AS TEXT) AS DECIMAL)", x=node)
 
     def reading(self, node: Node, form: str, to: Type) -> Node | None:
         """Return a column as a value of one of our types; None if it cannot be one."""
@@ -179,14 +180,14 @@ class PostgresDialect(Dialect):
             case "float4" | "float8":
                 value = self.cast(node, kind)
             case "numeric":
-                value = sql(_nearest(":x"), self.name, x=node)
+                value = self.own(_nearest(":x"), x=node)
             case "uuid text":
-                text = sql('CAST(:x AS TEXT) COLLATE "C"', self.name, x=node)
+                text = self.own('CAST(:x AS TEXT) COLLATE "C"', x=node)
                 value = self.uuid(text)
             case "uuid" | "enum":
-                value = sql(f'TEXTIN({form}_OUT(:x)) COLLATE "C"', self.name, x=node)
+                value = self.own(f'TEXTIN({form}_OUT(:x)) COLLATE "C"', x=node)
             case "timestamptz":
-                moment = sql(":x AT TIME ZONE 'UTC'", self.name, x=node)
+                moment = self.own(":x AT TIME ZONE 'UTC'", x=node)
                 value = in_years(self, moment, kind)
             case "date" | "timestamp":
                 value = in_years(self, node, kind)
@@ -194,7 +195,7 @@ class PostgresDialect(Dialect):
                 value = self.cast(node, kind)
             case _:
                 short = 'CASE WHEN OCTET_LENGTH(:x) <= :most THEN CAST(:x AS TEXT) COLLATE "C" END'
-                value = sql(short, self.name, x=node, most=_LONGEST)
+                value = self.own(short, x=node, most=_LONGEST)
         closed = Value(value, kind, open=form in {"float4", "float8"})
         return Expressions(self, {}).read(closed, to)
 

@@ -10,16 +10,13 @@ Cells of CSV files can be read as all of our types (:mod:`discreet.engines.sourc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, final
+from collections.abc import Callable, Iterable
+from typing import Final
 
-from sqlglot import exp, parse_one
-
-from discreet.engines.dialect import Node, Value, column, named, number, select, sql
+from discreet.engines.dialect import Dialect, Value
 from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.expressions import Expressions, in_years
+from discreet.engines.fragments import Node, number, verbatim
 from discreet.engines.sources.cells import CELL, is_cell, read_cell
 from discreet.engines.sources.source import quoted_name
 from discreet.errors import UnknownName, WrongType
@@ -76,22 +73,16 @@ def stored_form(native: str) -> str | None:
 def reading(name: str, native: str, to: Type) -> Node | None:
     """Return a column of a source as a value of one of our types; None if it cannot be one.
 
-    >>> reading("age", "INTEGER", Type.INTEGER).sql(), reading("age", "VARCHAR[]", Type.INTEGER)
+    >>> reading("age", "INTEGER", Type.INTEGER).text, reading("age", "VARCHAR[]", Type.INTEGER)
     ('CAST("age" AS BIGINT)', None)
     """
     kind = base_type(native)
     if is_cell(native):
-        return _parsed(name, native, to).copy()
+        return verbatim(read_cell(quoted_name(name), native, to))
     if kind is None or to not in CASTS[kind]:
         return None
-    value = _read(column(name), native.partition("(")[0], kind)
+    value = _read(DUCKDB.column(name), native.partition("(")[0], kind)
     return Expressions(DUCKDB, {}).read(value, to)
-
-
-@lru_cache(4096)
-def _parsed(name: str, native: str, to: Type) -> Node:
-    """Return how a cell is read; a statement is a tree, and this part of it is written as text."""
-    return parse_one(read_cell(quoted_name(name), native, to), dialect=DUCKDB.name)
 
 
 def _read(node: Node, native: str, kind: Type) -> Value:
@@ -114,9 +105,9 @@ def _read(node: Node, native: str, kind: Type) -> Value:
 
 def _text(node: Node, native: str) -> Node:
     if native == UUID_TEXT:
-        return sql("CAST(TRY_CAST(:x AS UUID) AS TEXT)", DUCKDB.name, x=node)
+        return DUCKDB.own("CAST(TRY_CAST(:x AS UUID) AS TEXT)", x=node)
     if native == "VARCHAR":
-        return sql("(:x COLLATE C)", DUCKDB.name, x=node)
+        return DUCKDB.own("(:x COLLATE C)", x=node)
     return DUCKDB.cast(node, Type.TEXT)
 
 
@@ -130,9 +121,9 @@ def _timestamp(node: Node, native: str) -> Node:
         return node
     if native in ZONED:  # the setting TimeZone would decide what a cast to TIMESTAMP gives
         if native != ZONED[0]:
-            node = sql("TRY_CAST(:x AS TIMESTAMPTZ)", DUCKDB.name, x=node)
-        return sql(_IN_UTC, DUCKDB.name, x=node)
-    cast = sql("TRY_CAST(:x AS TIMESTAMP)", DUCKDB.name, x=node)
+            node = DUCKDB.own("TRY_CAST(:x AS TIMESTAMPTZ)", x=node)
+        return DUCKDB.own(_IN_UTC, x=node)
+    cast = DUCKDB.own("TRY_CAST(:x AS TIMESTAMP)", x=node)
     return DUCKDB.op("finite", x=cast)
 
 
@@ -140,41 +131,32 @@ def _integer(node: Node, native: str) -> Node:
     if native == "BIGINT":
         return node
     if native in _WIDE:
-        return sql("TRY_CAST(:x AS BIGINT)", DUCKDB.name, x=node)
+        return DUCKDB.own("TRY_CAST(:x AS BIGINT)", x=node)
     return DUCKDB.cast(node, Type.INTEGER)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class TableView:
-    """A table in a database: what it is called there, and its columns by their folded names.
+def read_columns(
+    dialect: Dialect,
+    scan: Scan,
+    names: Iterable[str],
+    reading: Callable[[str, Type], Node | None],
+) -> list[Node]:
+    """Return the columns of a scan as values of our types, under their names in the question.
 
-    ``types`` are DuckDB's types of all columns; ``names`` are what those are called that are there.
-    A column that is not there makes no difference to the request, and is read as NULL.
+    Args:
+        dialect: the SQL of the engine.
+        scan: which columns are read, as values of which types.
+        names: what the columns of the table are called.
+        reading: returns a column as a value of a type; None if it cannot be one.
     """
-
-    alias: str
-    types: Mapping[str, str | None]
-    names: Mapping[str, str]
-
-
-def print_scan(scan: Scan, view: TableView | None) -> exp.Select:
-    """Return how a table is read: its columns as values of our types.
-
-    >>> view = TableView("table 0", {"age": "INTEGER"}, {"age": "Age"})
-    >>> print_scan(Scan("visits", (("age", Type.INTEGER),)), view).sql()
-    'SELECT CAST("Age" AS BIGINT) AS "age" FROM "table 0"'
-    """
-    if view is None:
-        raise unknown_table(scan.table)
-    parts = []
+    own = {folded(name): name for name in names}
+    found = []
     for name, kind in scan.columns:
-        native, own = view.types.get(folded(name)), view.names.get(folded(name))
-        node = None if native is None else reading(own or name, native, kind)
+        node = reading(own[folded(name)], kind) if folded(name) in own else None
         if node is None:
             raise unreadable_as(name, scan.table, kind)
-        parts.append(named(DUCKDB.literal(None, kind) if own is None else node, name))
-    return select(parts or [named(number(1), "one")], view.alias)
+        found.append(dialect.named(node, name))
+    return found or [dialect.named(number(1), "one")]
 
 
 def unreadable_as(column: str, table: str, kind: Type) -> WrongType:

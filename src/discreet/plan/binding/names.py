@@ -16,7 +16,7 @@ one that none answers to.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, final
@@ -184,41 +184,38 @@ def bound_expression(expression: Expression, fields: Sequence[Field]) -> Express
     Column(name='ward_2', table=None)
     """
     types = {field.column: field.facts.type for field in fields}
-    return _bound_expression(expression, _by_name(fields), types)
-
-
-def _bound_expression(
-    expression: Expression, fields: FieldsByName, types: Mapping[str, Type]
-) -> Expression:
-    def change(node: Expression) -> Expression | None:
-        if isinstance(node, Column):
-            return Column(_field(node, fields).column, span=node.span)
-        if (number := written_number(node)) is not None and number.denominator > 1:
-            return Literal(number, span=node.span)
-        if isinstance(node, Aggregate) and node.function in _ADDED and node.argument is not None:
-            return _added(node, transformed(node.argument, change), types, change)
-        if isinstance(node, Call) and node.function in COMPARED and _texts(node):
-            bound = tuple(transformed(argument, change) for argument in node.arguments)
-            return replace(node, arguments=with_days(bound, types))
-        return None
-
-    return transformed(expression, change)
+    return transformed(expression, _Binding(_by_name(fields), types))
 
 
 _ADDED: Final = frozenset({"AVG", "SUM"})
 
 
-def _added(
-    node: Aggregate,
-    argument: Expression,
-    types: Mapping[str, Type],
-    change: Callable[[Expression], Expression | None],
-) -> Aggregate | None:
-    """Count what is true as 1, and what is false as 0, where truth values are added up."""
-    if isinstance(argument, Literal) or typed(argument, types) is not Type.BOOLEAN:
+@final
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    """Replaces names, and what means something else among columns of some types."""
+
+    fields: FieldsByName
+    types: Mapping[str, Type]
+
+    def __call__(self, node: Expression) -> Expression | None:
+        if isinstance(node, Column):
+            return Column(_field(node, self.fields).column, span=node.span)
+        if (number := written_number(node)) is not None and number.denominator > 1:
+            return Literal(number, span=node.span)
+        if isinstance(node, Aggregate) and node.function in _ADDED and node.argument is not None:
+            return self._added(node, transformed(node.argument, self))
+        if isinstance(node, Call) and node.function in COMPARED and _texts(node):
+            bound = tuple(transformed(argument, self) for argument in node.arguments)
+            return replace(node, arguments=with_days(bound, self.types))
         return None
-    where = None if node.where is None else transformed(node.where, change)
-    return replace(node, argument=Cast(argument, Type.INTEGER, span=argument.span), where=where)
+
+    def _added(self, node: Aggregate, argument: Expression) -> Aggregate:
+        """Count what is true as 1, and what is false as 0, where truth values are added up."""
+        if not isinstance(argument, Literal) and typed(argument, self.types) is Type.BOOLEAN:
+            argument = Cast(argument, Type.INTEGER, span=argument.span)
+        where = None if node.where is None else transformed(node.where, self)
+        return replace(node, argument=argument, where=where)
 
 
 def written_number(node: Expression) -> Fraction | None:
@@ -298,7 +295,7 @@ def _as_day(text: Expression, kind: Type) -> Expression:
 def checked(expression: Expression, below: BoundRelation) -> tuple[Expression, Type]:
     """Bind an expression over a relation, and return its type."""
     types = below.facts.types
-    bound = _bound_expression(expression, below.by_name, types)
+    bound = transformed(expression, _Binding(below.by_name, types))
     return bound, typed(bound, types)
 
 

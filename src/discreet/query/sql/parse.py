@@ -215,6 +215,8 @@ def read(text: object, dialect: str | None = None, parameters: Parameters = ()) 
         return _question(reading)
     except RecursionError:
         raise too_much("this is nested too deep.", reading.tokens[0].span) from None
+    finally:
+        reading.forget()
 
 
 def _question(reading: Reading) -> Question:

@@ -75,6 +75,7 @@ class Reading:
         self.dialect = dialect
         self._index = {token.span.start: at for at, token in enumerate(self.tokens)}
         self._used: set[int] = set()
+        self._tree: Any = None
         self._depth = self._work = 0
         self.inner: list[Any] = []
         """The conditions that are being lowered, and whose subqueries are collected."""
@@ -136,7 +137,17 @@ class Reading:
         whole = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
         if len(whole) != 1:
             raise self._several()
-        return whole[0]
+        self._tree = whole[0]
+        return self._tree
+
+    def forget(self) -> None:
+        """Drop the tree, of which every node knows the one above: no collector has to find it."""
+        waiting = [] if self._tree is None else [self._tree]
+        while waiting:
+            node = waiting.pop()
+            node.parent = None
+            waiting += [each for each in node.iter_expressions() if each.parent is node]
+        self._tree = None
 
     def query(self) -> Any:
         """Return the tree of a question."""
