@@ -174,6 +174,9 @@ class GaussianPair(Pair):
         value, error = gaussian_deltas(float(self.mu_squared), eps)
         return np.maximum(value - error, 0.0), np.minimum(value + error, 1.0)
 
+    def smoothed(self, bits: int) -> tuple[Fraction, Fraction]:  # noqa: ARG002  it leaks nothing
+        return self.mu_squared, Fraction(0)
+
     @classmethod
     def transform_of(cls, pairs: Sequence[tuple[Self, int]]) -> _Transform:
         return _Transform(float(sum(pair.mu_squared * count for pair, count in pairs)))
@@ -232,6 +235,13 @@ class DiscreteGaussianPair(Pair):
 
     def group(self, k: int) -> DiscreteGaussianPair:
         return DiscreteGaussianPair(self.variance, self.distance * k)
+
+    def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:
+        """The Gaussian of slightly less noise (key ``gaussian-smoothing``), if noise is wide."""
+        t = smoothing(1, bits=bits)
+        if self.variance < 6 * t:
+            return None
+        return self.distance**2 / (self.variance - t), Fraction(1, 1 << bits)
 
     def cumulant(self, t: float) -> float:
         top, bottom = self.variance.as_integer_ratio()
@@ -319,6 +329,9 @@ class SmoothedGaussianPair(Pair):
 
     def factors(self) -> tuple[Pair, ...]:
         return GaussianPair(self.mu_squared), ResponsePair(Fraction(0), self.leak)
+
+    def smoothed(self, bits: int) -> tuple[Fraction, Fraction]:  # noqa: ARG002  fixed before
+        return self.mu_squared, self.leak
 
     def curve(self) -> RenyiCurve:
         return RenyiCurve(rho=self.rho)

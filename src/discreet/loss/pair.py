@@ -150,6 +150,13 @@ class Pair(ABC):
         """Give P[L = inf] exactly; None if that is not known."""
         return None
 
+    def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:  # noqa: ARG002
+        """Give the square of mu of a Gaussian that dominates it with a leak, and the leak.
+
+        The leak is about 2**-bits, where it can be chosen; None where there is no such Gaussian.
+        """
+        return None
+
     def largest(self) -> float:
         """Bound the largest finite loss from above."""
         return math.inf
