@@ -59,11 +59,12 @@ from discreet.plan.statistics.partition_selection import (
 )
 from discreet.plan.statistics.truncation import truncations
 from discreet.plan.workload.group_windows import check_windows, running_counts
-from discreet.plan.workload.joined_measures import joined_counts, joined_sums, nested_counts
+from discreet.plan.workload.joined_measures import joined_counts, joined_sums
+from discreet.plan.workload.simplex import simplex_sums
 from discreet.query.expressions import Column, Expression
 from discreet.query.question import Clause, Question
 from discreet.query.source_text import pointed
-from discreet.requests.engine_request import EngineRequest, Total
+from discreet.requests.engine_request import EngineRequest
 from discreet.requests.table_schema import Schema
 from discreet.requests.text_limits import check_text_work
 from discreet.units import PrivacyUnit, Relation
@@ -353,10 +354,7 @@ def join_counts(setting: Setting, apart: MeasuredAggregates) -> MeasuredAggregat
     """Measure several counts, or sums and counts, together, where that is more exact."""
     counts = sum(each.counts for each in apart.estimators)
     joined = joined_counts(setting, apart) if counts > 1 else apart
-    plain = [isinstance(each, Total) and each.rows is None for each in joined.measures]
-    if sum(plain) + joined.counts_units > 1 and joined.workload is None:
-        joined = nested_counts(setting, joined)
-    return joined_sums(setting, apart, joined)
+    return simplex_sums(setting, apart, joined_sums(setting, apart, joined))
 
 
 def aimed_at_ends(estimates: tuple[Estimate, ...], releases: Releases) -> tuple[Estimate, ...]:

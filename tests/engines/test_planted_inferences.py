@@ -23,6 +23,7 @@ from discreet.plan.statistics import contribution_bounds as contribution_limits
 from discreet.plan.statistics import partition_selection as groups
 from discreet.plan.workload import joined_measures as joined_counts
 from discreet.plan.workload import joined_measures as joined_sums
+from discreet.plan.workload import simplex
 from discreet.plan.workload.cells import Cells
 from discreet.query.expressions import Call, Case, Literal
 from discreet.requests.engine_request import CellSums, Total
@@ -37,6 +38,10 @@ from tests.servers.spark import local_session
 ORDER = HashOrder(salt=5, portable=True)
 TOTALS = (
     "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(age) AS a, COUNT(DISTINCT city) AS c "
+    "FROM visits GROUP BY ward"
+)
+MEANS = (
+    "SELECT ward, COUNT(*) AS n, SUM(cost) AS s, AVG(age) AS a, AVG(stay) FILTER (WHERE paid) AS p "
     "FROM visits GROUP BY ward"
 )
 DIFFERENT = "SELECT ward, SUM(DISTINCT stay) AS s FROM visits GROUP BY ward"
@@ -161,6 +166,24 @@ PLANTS = {
         SUM + " WHERE stay > -9",
         lambda m: planted(m, binder, "narrowed", narrow_conditions),
     ),
+    "bounds beside counts": (MEANS, lambda m: contextlib.nullcontext(changed(cost=ONE, age=ONE))),
+    "never NULL beside counts": (
+        MEANS,
+        lambda m: contextlib.nullcontext(changed(cost=SURE, age=SURE, stay=SURE)),
+    ),
+    "rows beside counts": (
+        MEANS,
+        lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1)),
+    ),
+    "groups beside counts": (
+        MEANS,
+        lambda m: planted(m, contribution_limits, LIMITS, limits(groups=1)),
+    ),
+    "counts that are no parts": (
+        "SELECT ward, COUNTIF(paid) AS n, AVG(cost) AS a FROM visits GROUP BY ward",
+        lambda m: planted(m, simplex, "are_nested", lambda measures, most: True),
+    ),
+    "key of a table beside counts": (MEANS, lambda m: keyed("patient", "sex")),
     "never NULL": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=SURE, age=SURE))),
     "rows of a unit": (COSTS, lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1))),
     "rows in all totals": (
@@ -188,7 +211,7 @@ PLANTS = {
     "key of a table in sums of cells": (TWO_SUMS, lambda m: keyed("patient", "sex")),
     "key of a table in all sums of cells": (SUMS, lambda m: keyed("patient", "sex")),
     "rows in cells": (STEPS, lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1))),
-    "key of a table": (TOTALS, lambda m: keyed("patient")),
+    "key of a table": (COSTS, lambda m: keyed("patient")),
     "key of a table in ranks": (MEDIAN, lambda m: keyed("patient")),
     "key of a table in cells": (STEPS, lambda m: keyed("patient", "sex")),
     "key with a group": (PAID, lambda m: keyed("patient", "ward")),
@@ -219,6 +242,8 @@ PLANTS = {
 COARSE = {"never NULL", "bounds of floats", "conditions", "conditions of sums"}
 COARSE |= {"bounds of a sum among cells", "rows in all sums of cells"}
 COARSE |= {"key of a table in all sums of cells"}
+BESIDE = {name for name in PLANTS if name.endswith("beside counts")} | {"counts that are no parts"}
+COARSE |= BESIDE - {"groups beside counts"}
 CHEAPER = [name for name in PLANTS if name not in COARSE]
 """Others lower no claim, or one that is counted in finer steps then, or what answers add up."""
 
@@ -320,7 +345,7 @@ def narrow(node, columns):
 
 def test_a_wrong_range_in_the_engine_costs_accuracy_alone(monkeypatch):
     monkeypatch.setattr(statements, "range_of", narrow)
-    for text in (TOTALS, SUM, FORMULA):
+    for text in (TOTALS, SUM, FORMULA, MEANS):
         check_people(KeptDuckDBPlace(), clinic.planned(text))
 
 
@@ -341,8 +366,9 @@ UNSEEN = {"never NULL", "constant values in all totals"}
 """Nothing is cheaper, or others have the same values: not to enforce it does not show."""
 ALIKE = {"rows in all totals", "key with a group in all totals"}
 ALIKE |= {"bounds of a sum among cells", "rows in all sums of cells"}
-ALIKE |= {"key of a table in all sums of cells", "bounds of different values"}
-"""Measured in cells in one plan and apart in the other, or in other steps; other plants show it."""
+ALIKE |= {"key of a table in all sums of cells", "bounds of different values", *BESIDE}
+"""Measured in cells in one plan and apart in the other, or in other steps; other plants show it,
+and twins of sums beside counts are in ``tests/plan/test_simplex.py``."""
 APART = {"conditions", "conditions of sums"}
 """Read one by one, further below."""
 TWINS = [name for name in PLANTS if name not in UNSEEN | ALIKE | APART]

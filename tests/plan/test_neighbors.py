@@ -15,7 +15,7 @@ from discreet.accounting import Leaf
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.group_sensitivity import Releases, ScoredChoice, trees_of
-from discreet.plan.pricing.linear_strategy import NestedRows
+from discreet.plan.pricing.linear_strategy import SimplexTotals
 from discreet.plan.pricing.release_composition import composition_of
 from discreet.query.expressions import Column
 from discreet.requests.engine_request import Total
@@ -224,8 +224,8 @@ def check_group_sums(noise, plan, here, there, *, replaced):
 def columns_of(noise, totals, leaves):
     """Return what the sums of a strategy add up, by group."""
     strategy = noise.distances.strategy
-    if isinstance(strategy.source, NestedRows):
-        return cells_of(strategy.source.names, totals)
+    if isinstance(strategy.source, SimplexTotals):
+        return corners_of(strategy, totals)
     found = {}
     for place, value in enumerate(strategy.values):
         for group, sums in leaves[value.measure].items():
@@ -234,13 +234,22 @@ def columns_of(noise, totals, leaves):
     return found
 
 
-def cells_of(nested, totals):
-    """Return the cells of nested counts, by group: what each has beyond the one before it."""
-    inner = [dict.fromkeys(totals[nested[0]], 0), *(totals[name] for name in nested[:-1])]
-    return {
-        group: {cell: totals[name][group] - inner[cell][group] for cell, name in enumerate(nested)}
-        for group in totals[nested[0]]
+def corners_of(strategy, totals):
+    """Return the points of all units of each group together, as the source of a strategy does."""
+    groups = list(totals["units"])
+    totals = {
+        name: np.array([each.get(group, 0) for group in groups], np.int64)
+        for name, each in totals.items()
     }
+    raw = RawTotals(keys=(), units=totals.pop("units"), totals=totals, leaves={})
+    found = {group: {} for group in groups}
+    for group, column, total in zip(
+        *(each.tolist() for each in strategy.source.read(strategy, raw, np.arange(len(groups)))),
+        strict=True,
+    ):
+        assert total >= 0
+        found[groups[group]][column] = total
+    return found
 
 
 def check_sums(noise, leaf, here, there, *, replaced):

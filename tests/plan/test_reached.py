@@ -211,7 +211,7 @@ def test_groups_of_a_least_number_of_people_need_no_threshold():
 
 
 SMALL = (
-    "SELECT ward, sex, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY ward, sex HAVING n >= 400"
+    "SELECT ward, sex, COUNT(*) AS n, SUM(age) AS s FROM visits GROUP BY ward, sex HAVING n >= 400"
 )
 
 

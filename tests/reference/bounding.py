@@ -80,6 +80,7 @@ def totals_of(
     cells: Cells,
     columns: Mapping[str, Type],
     order: HashOrder,
+    totals: Mapping[str, Total],
 ) -> dict[Group, int]:
     """Return the answer of each group that is not zero."""
     if isinstance(measure, DistinctCount):
@@ -88,12 +89,23 @@ def totals_of(
         return {group: len(values) for group, values in shown.items()}
     if isinstance(measure, DistinctSum):
         return _distinct_sum(measure, cells, columns, order)
-    rule = compiled(measure.row, columns)
     found: Counter[Group] = Counter()
     for (_, group), rows in cells.items():
-        values = [value for value in map(rule, rows) if isinstance(value, int)]
-        found[group] += one_unit_total(measure, values)
+        found[group] += _within_count(measure, totals, rows, columns)
     return {group: min(max(value, -LARGEST_TOTAL), LARGEST_TOTAL) for group, value in found.items()}
+
+
+def _within_count(
+    total: Total, totals: Mapping[str, Total], rows: Sequence[Row], columns: Mapping[str, Type]
+) -> int:
+    """Return what one unit adds to one group, no more for each row than its count allows."""
+    rule = compiled(total.row, columns)
+    exact = one_unit_total(total, [each for each in map(rule, rows) if isinstance(each, int)])
+    if total.per is None:
+        return exact
+    count = totals[total.per]
+    each = _within_count(count, totals, rows, columns)
+    return min(max(exact, each * total.low // count.high), each * total.high // count.high)
 
 
 def _distinct_sum(

@@ -95,13 +95,14 @@ class Reference:
         groups = _groups(lowered, cells)
         units = Counter(group for _, group in cells)
         totals, leaves = {}, {}
+        known = {total.name: total for total in lowered.totals}
         for measure in lowered.measures:
             if isinstance(measure, Leaves):
                 leaves[measure.name] = _sparse(leaves_of(measure, cells, types, order), groups)
             elif isinstance(measure, CellSums):
                 leaves[measure.name] = _sparse(cell_sums_of(measure, cells, types), groups)
             else:
-                found = totals_of(measure, cells, types, order)
+                found = totals_of(measure, cells, types, order, known)
                 totals[measure.name] = _integers(found.get(group, 0) for group in groups)
         return RawTotals(
             keys=tuple(

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.aggregates.noisy_totals import drawn_sums
 from discreet.errors import DiscreetError, EngineFailed, EntropyUnavailable, WrongKind
 from discreet.mechanisms import NoisyKeys, OptimalKeys
 from discreet.noise.entropy import SYSTEM
@@ -55,7 +56,14 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
             found = plan.selection.run(exact, entropy=source)
             places = np.flatnonzero(found.shown)
             assert noisy.totals[name].runs[0].values.tolist() == found.counts.tolist()
+    names = {plan.chosen_by, *(noise.measure for noise in plan.noises)}
     for noise in plan.noises:
+        strategy = noise.distances.strategy
+        if strategy is not None:
+            values = noise.mechanism.run(strategy.read(raw, places), entropy=source)
+            assert drawn_sums(strategy, noisy.totals).tolist() == values.tolist()
+            names |= {*strategy.names}
+            continue
         exact = raw.units if noise.measure == "units" else raw.totals[noise.measure]
         values = noise.mechanism.run(exact[places], entropy=source)
         assert noisy.totals[noise.measure].runs[0].values.tolist() == values.tolist()
@@ -69,7 +77,7 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
             sparse = _inside(raw.leaves[choice.measure], places)
             leaves = chosen_leaves(choice, sparse, groups=places.size, entropy=source)
         assert chosen.leaves.tolist() == leaves.tolist()
-    assert noisy.totals.keys() <= {plan.chosen_by, *(noise.measure for noise in plan.noises)}
+    assert noisy.totals.keys() <= names
     assert noisy.size == places.size
 
 
@@ -224,7 +232,7 @@ def test_an_error_leads_to_no_total(sql, good):
 
 
 def test_a_mutant_that_lets_errors_through_is_noticed(monkeypatch):
-    plan = plan_of(COUNTS, epsilon=4, delta="1e-9")
+    plan = plan_of("SELECT COUNT(*) AS n FROM visits", epsilon=4, delta="1e-9")
     raw = marked(raw_of(plan))
     with pytest.raises(EntropyUnavailable) as caught:
         answering.noised(plan, raw, entropy=Failing(0))
@@ -251,7 +259,7 @@ def test_a_release_holds_no_reference_to_totals():
 def test_no_canary_is_in_anything_that_a_release_shows():
     """The noise of this stream is not zero, and brings no end of an interval back to the totals."""
     plan = plan_of(COUNTS, epsilon=1, delta="1e-9")
-    release = answer(plan, marked(raw_of(plan)), entropy=stream("canary"))
+    release = answer(plan, marked(raw_of(plan)), entropy=stream("another canary"))
     shown = [repr(release), str(release), release._repr_html_(), release.written().decode()]
     assert str(CANARY) not in "\n".join(shown)
 

@@ -136,9 +136,11 @@ def test_three_answers_are_combined_one_after_the_other():
     ]
     both = combine(combine(releases[0], releases[1]), releases[2])
     assert len(both.plans) == 3
-    runs = both.parts[0].totals["count"].runs
-    assert sum(run.weight for run in runs) == 1
-    assert len(runs) == 3
+    count = both.parts[0].totals["count"]
+    assert len({run.draw[0] for run in count.runs}) == 3
+    once = releases[0].parts[0].totals["count"]
+    weights = [sum(run.weight for run in each.runs) for each in (count, once)]
+    assert weights[0] == weights[1]
 
 
 def test_an_answer_is_not_combined_with_itself():

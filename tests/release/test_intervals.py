@@ -4,6 +4,8 @@ Coverage is counted over many groups with the same totals; every count has a fal
 most 1e-6, and each kind of interval has a mutant, narrower by little, that is noticed.
 """
 
+import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -12,12 +14,15 @@ import pytest
 from discreet.aggregates import mean as ratios
 from discreet.aggregates.count import Count
 from discreet.aggregates.mean import Mean
-from discreet.aggregates.noisy_totals import Intervals, Noisy, NoisyTotal, Run
+from discreet.aggregates.noisy_totals import Intervals, Noisy, NoisyTotal, Run, joined_totals
 from discreet.aggregates.sum import Sum
 from discreet.aggregates.variance import Variance, variance_range
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
 from discreet.plan.noise_errors import coordinate_confidence
+from discreet.plan.pricing.linear_strategy import Chain
+from discreet.plan.workload.simplex import SimplexWorkload
 from discreet.query.types import Type
+from discreet.requests.raw_totals import RawTotals
 from tests.noise.laws import stream
 from tests.release.draws import CONFIDENCES, LAWS, drawn, enough, held, interval_of, lowered
 
@@ -338,3 +343,72 @@ def test_unlikely_noise_makes_no_interval_short(row, drawn, ends):
     noisy = Noisy(size=1, keys=(), totals={"n": NoisyTotal((run,))}, chosen=())
     low, high = known(noisy, n=row).box(("n",))["n"]
     assert (low.item(), high.item()) == ends
+
+
+CHAIN = Chain(counts=("n",), total="s", low=-(2**8), high=2**8)
+TWO = (CHAIN, Chain(counts=("n",), total="t", low=-3, high=3))
+SHARED_MEAN = Mean(
+    measure="s",
+    count="n",
+    step=Fraction(50, 2**8),
+    center=Fraction(50),
+    low=Fraction(0),
+    high=Fraction(100),
+)
+
+
+def corners(chains, law, rows, mean):
+    """Draw sums and counts that share noise: rows whose deviations from the middle add up."""
+    strategy = SimplexWorkload(measure="parts", chains=chains, rows=3).strategy
+    total = round((mean - 50) * rows * 2**8 / 50)
+    raw = RawTotals(
+        keys=(),
+        units=np.array([rows]),
+        totals={"n": np.array([rows]), "s": np.array([total]), "t": np.array([rows])},
+        leaves={},
+    )
+    exact = np.tile(strategy.read(raw, np.array([0])), GROUPS)
+    mechanism = LAWS[law](2 * strategy.unit)
+    values = mechanism.run(exact, entropy=stream("corners"))
+    totals = joined_totals(strategy, mechanism, values)
+    truth = 50 + total * 50 / 2**8 / rows
+    return Noisy(size=GROUPS, keys=(), totals=totals, chosen=()), truth
+
+
+@pytest.mark.theorem("peaked-reach")
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("chains", [(CHAIN,), TWO], ids=len)
+@pytest.mark.parametrize(("rows", "mean"), [(300, 50), (300, 97), (40, 5), (3, 0), (3000, 70)])
+def test_sums_counts_and_means_that_share_noise_are_held(law, chains, rows, mean):
+    noisy, truth = corners(chains, law, rows, mean)
+    box = known(noisy, C95, s=(-(2**8), 2**8), n=(0, 1))
+    ends = interval_of(SHARED_MEAN, box)
+    count = held(ends, truth)
+    assert enough(count, GROUPS, C95)
+    wide = Sum(measure="s", step=Fraction(50, 2**8), center=Fraction(50), count="n")
+    sums = interval_of(wide, box)
+    assert enough(held(sums, truth * rows), GROUPS, C95)
+    assert enough(held(interval_of(Count("n"), box), rows), GROUPS, C95)
+    if rows >= 300:  # and hardly wider than needed
+        assert count < GROUPS * 0.97
+        assert held(sums, truth * rows) < GROUPS * 0.96
+        less = 0.07 * (ends[1] - ends[0])
+        assert not enough(held((ends[0] + less, ends[1] - less), truth), GROUPS, C95)
+
+
+@pytest.mark.theorem("peaked-reach")
+@pytest.mark.parametrize("weights", [(1, 1, 1), (3, 1, 0), (2, 2, 1), (5, 4, 3)])
+def test_smaller_factors_reach_no_further(weights):
+    """All sums of three noises of few values, exactly."""
+    law = {-2: 1, -1: 2, 0: 4, 1: 2, 2: 1}
+
+    def missed(factors, far):
+        return sum(
+            math.prod(law[each] for each in drawn)
+            for drawn in itertools.product(law, repeat=3)
+            if abs(sum(a * z for a, z in zip(factors, drawn, strict=True))) > far
+        )
+
+    for less in itertools.product(*(range(weight + 1) for weight in weights)):
+        for far in range(2 * sum(weights) + 1):
+            assert missed(less, far + sum(weights)) <= missed(weights, far)

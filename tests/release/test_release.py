@@ -402,7 +402,7 @@ def test_an_answer_is_read_with_its_own_plan_only(release):
         lambda data: data.replace(b'"type":"INTEGER"', b'"type":"MONEY"', 1),
         lambda data: data.replace(b'"totals":{', b'"totals":{"other":[1],', 1),
         lambda data: data.replace(b'"size":', b'"length":', 1),
-        lambda data: re.sub(rb'"count":\[', b'"count":[1.5,', data),
+        lambda data: re.sub(rb'"parts":\[', b'"parts":[1.5,', data),
     ],
 )
 def test_bytes_that_were_changed_are_refused(release, change):

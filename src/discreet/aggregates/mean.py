@@ -35,6 +35,15 @@ step s, or, where the sum has the noise of several runs, a little more.
 Theorem (key ``reach-rises``; a discrete form of Anderson's inequality (1955)).  Let X be symmetric
 on the multiples of s, with chances that fall with the distance from zero, and Y symmetric and
 independent of it.  For 0 <= t <= t' and every r, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s].
+
+A sum and a count that share noise (key ``simplex-release``) are sums a(i) Z(i) of the same noises,
+with factors a(i) that are linear in theta.  Between two thetas none of them is larger in size than
+b(i), its size at one of the two.
+Theorem (key ``peaked-reach``; after Birnbaum 1948).  Let Z(i) be independent and symmetric on the
+whole numbers, with chances that fall with the distance from zero, and |a(i)| <= b(i).  Then
+P[|sum of a(i) Z(i)| > r + sum of b(i)] <= P[|sum of b(i) Z(i)| > r] for every r.
+Of two noises the sum is a(1) (Z(1) + t Z(2)), and its reach that of a weight t, the largest ratio
+between the two thetas, times the largest a(1) (key ``paired-reach``).
 """
 
 from __future__ import annotations
@@ -59,7 +68,7 @@ from discreet.plan.estimator import (
     Predicted,
     four_digits_up,
 )
-from discreet.plan.noise_errors import half_width, paired_half_widths
+from discreet.plan.noise_errors import Additive, half_width, paired_half_widths
 from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.statistics.contribution_bounds import bounds_by_group
 from discreet.plan.statistics.fixed_point import fixed_open
@@ -73,6 +82,8 @@ _POINTS: Final = 1 << 10
 _REST: Final = Fraction(1, 50)
 _ROUNDS: Final = 3
 _ROUNDING: Final = 2.0**-48
+_WIDE: Final = 6
+_LEAST: Final = 2.0**-30
 
 
 @final
@@ -206,12 +217,59 @@ def _cells(
 ) -> tuple[Floats, Floats]:
     """Return edges between which theta lies, from the lowest on, and the reach between each two."""
     upper = float_up(estimator.radius) * (np.arange(1.0, _CELLS + 1.0) / _CELLS)
-    reached = _paired(estimator.step, total, count, upper, confidence)
-    if reached is None:
-        edges = [Fraction(edge) for edge in upper.tolist()]
-        reached = _one_by_one(estimator.step, total, count, edges, confidence)
-    reached = np.maximum.accumulate(reached)
+    if not {run.draw for run in total.runs}.isdisjoint(run.draw for run in count.runs if run.draw):
+        edges = np.concatenate([-upper[::-1], [0.0], upper])
+        reached = _shared(estimator.step, total, count, edges, confidence)
+        below = np.maximum.accumulate(reached[:_CELLS][::-1])[::-1]
+        return edges, np.concatenate([below, np.maximum.accumulate(reached[_CELLS:])])
+    paired = _paired(estimator.step, total, count, upper, confidence)
+    if paired is None:
+        ends = [Fraction(edge) for edge in upper.tolist()]
+        paired = _one_by_one(estimator.step, total, count, ends, confidence)
+    reached = np.maximum.accumulate(paired)
     return np.concatenate([-upper[::-1], [0.0], upper]), np.concatenate([reached[::-1], reached])
+
+
+def _shared(
+    step: Fraction, total: NoisyTotal, count: NoisyTotal, edges: Floats, confidence: Fraction
+) -> Floats:
+    """Return the reach between each two edges of theta, where both hold the same noises."""
+    some = edges if len(total.runs) == len(count.runs) == 2 else edges[:: _CELLS // _WIDE]
+    thetas = [Fraction(edge) for edge in some.tolist()]
+    noises: dict[object, Additive] = {}
+    factors: dict[object, list[Fraction]] = {}
+    for sign, each in ((0, total), (1, count)):
+        for run in each.runs:
+            name = run.draw or run
+            noises[name] = run.mechanism
+            known = factors.setdefault(name, [Fraction(0)] * len(thetas))
+            for at, theta in enumerate(thetas):
+                known[at] += run.weight * (-theta if sign else step)
+    laws = list(noises.values())
+    sizes = np.array([[float_up(abs(each)) for each in factors[name]] for name in noises])
+    largest = np.maximum(sizes[:, :-1], sizes[:, 1:])
+    if len(laws) == 2 and laws[0] == laws[1]:
+        first = np.argmax(largest, axis=0)
+        cells = np.arange(first.size)
+        top, least = largest[first, cells], np.minimum(sizes[:, :-1], sizes[:, 1:])[first, cells]
+        with np.errstate(divide="ignore"):
+            ratio = np.maximum(largest[1 - first, cells] / least, _LEAST) * (1 + _ROUNDING)
+        if bool(np.isfinite(ratio).all()):
+            pair = (Fraction(1), laws[0])
+            found = paired_half_widths(pair, laws[1], ratio, float(1 - confidence))
+            if found is not None:
+                reached: Floats = found * top * (1 + _ROUNDING)
+                return reached
+    widths = [
+        half_width(
+            tuple((Fraction(size), law) for size, law in zip(here, laws, strict=True)),
+            confidence,
+            points=_POINTS,
+        )
+        + sum(map(Fraction, here))
+        for here in largest.T.tolist()
+    ]
+    return np.repeat([float_up(width) for width in widths], (edges.size - 1) // len(widths))
 
 
 def _paired(

@@ -117,13 +117,15 @@ def typed_values(exact: Rationals, kind: Type) -> Values:
 class Run:
     """One run of a mechanism over all groups, and its weight in a mean.
 
-    ``keys`` is the choice of keys that showed the groups by these very numbers, if one did.
+    ``keys`` is the choice of keys that showed the groups by these very numbers, if one did.  Runs
+    of several totals with the same ``draw`` have the same noise.
     """
 
     values: Integers
     mechanism: Additive
     keys: mechanisms.NoisyKeys | None = None
     weight: Fraction = _ONE
+    draw: tuple[object, int] | None = None
 
 
 @final
@@ -182,15 +184,38 @@ class NoisyTotal:
         return replace(self, runs=runs)
 
 
+def noise_terms(totals: Sequence[tuple[Fraction, NoisyTotal]]) -> Terms:
+    """Return the noises in a sum of multiples of totals, each once, though totals may share some.
+
+    >>> from discreet.mechanisms import Laplace
+    >>> draw = object(), 0
+    >>> once = NoisyTotal((Run(values=np.array([1]), mechanism=Laplace(scale=2), draw=draw),))
+    >>> [int(weight) for weight, _ in noise_terms([(Fraction(3), once), (Fraction(-1), once)])]
+    [2]
+    """
+    found: dict[object, tuple[Fraction, Additive]] = {}
+    for factor, total in totals:
+        for run in total.runs:
+            name = run if run.draw is None else run.draw
+            known = found.get(name, (Fraction(0), run.mechanism))[0]
+            found[name] = known + factor * run.weight, run.mechanism
+    return tuple(term for term in found.values() if term[0])
+
+
 def joined_totals(
     strategy: CellStrategy, mechanism: Additive, drawn: Integers
 ) -> dict[str, NoisyTotal]:
     """Return the counts of a workload, from the noisy sums of all groups, group by group."""
-    columns = np.ascontiguousarray(drawn.reshape(-1, len(strategy.sums)).T)
+    columns, once = np.ascontiguousarray(drawn.reshape(-1, len(strategy.sums)).T), object()
     return {
         name: NoisyTotal(
             tuple(
-                Run(values=columns[place], mechanism=mechanism, weight=Fraction(weight))
+                Run(
+                    values=columns[place],
+                    mechanism=mechanism,
+                    weight=Fraction(weight),
+                    draw=(once, place),
+                )
                 for place, weight in weights
             ),
             shared=True,

@@ -31,7 +31,14 @@ from typing import final
 
 from discreet.aggregates.intervals import Ends, added, multiplied
 from discreet.aggregates.measurer import Measurer, ends_in_steps
-from discreet.aggregates.noisy_totals import Box, Intervals, Noisy, Values, typed_values
+from discreet.aggregates.noisy_totals import (
+    Box,
+    Intervals,
+    Noisy,
+    Values,
+    noise_terms,
+    typed_values,
+)
 from discreet.aggregates.rationals import Rationals, weighted
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.value_facts import value_where_counted
@@ -114,9 +121,7 @@ class Sum(Estimator):
 
     def _of_noise(self, known: Intervals) -> Ends:
         totals = known.noisy.totals
-        terms = tuple(
-            term for name, factor in self._terms().items() for term in totals[name].terms(factor)
-        )
+        terms = noise_terms([(factor, totals[name]) for name, factor in self._terms().items()])
         ends = self._exact(known.noisy).within(half_width(terms, known.confidence))
         return ends if self.count is not None else known.signed(self.measure, ends)
 

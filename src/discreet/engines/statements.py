@@ -302,7 +302,7 @@ class _Builder:
                 for index, (total, x) in enumerate(zip(totals, at, strict=True))
             ]
             shown = [*self._columns(self.keys), *added] or [self.named(number(1), "one")]
-            self.tables["bounded"] = select(shown, rows)
+            self.tables["bounded"] = self._within_counts(select(shown, rows))
         names = [f"t{index}" for index in range(len(totals))]
         sums = [
             self.named(self._answer(self._sum(self.column(name), total.most)), name)
@@ -340,7 +340,32 @@ class _Builder:
             for index, (total, x) in enumerate(totals)
         ]
         shown = [*self._columns(self.keys), *added] or [self.named(number(1), "one")]
-        self.tables["bounded"] = select(shown, kept)
+        self.tables["bounded"] = self._within_counts(select(shown, kept))
+
+    def _within_counts(self, added: exp.Select) -> exp.Select:
+        """Clamp what a unit adds to what its count allows for, counts first."""
+        totals = self.request.totals
+        places = {total.name: at for at, total in enumerate(totals)}
+        depths: list[int] = []
+        for total in totals:
+            depths.append(0 if total.per is None else depths[places[total.per]] + 1)
+        for depth in range(1, max(depths, default=0) + 1):
+            shown = [
+                self.named(self._per(at, total, places), f"t{at}")
+                if depths[at] == depth
+                else self.column(f"t{at}")
+                for at, total in enumerate(totals)
+            ]
+            added = select([*self._columns(self.keys), *shown], added)
+        return added
+
+    def _per(self, at: int, total: Total, places: Mapping[str, int]) -> Node:
+        """Return a total within so much for each row that its count counts."""
+        assert total.per is not None  # noqa: S101 (that is what is clamped)
+        count = places[total.per]
+        c, most = self.column(f"t{count}"), self.request.totals[count].high
+        low, high = (self.sql(":c * :k", c=c, k=end // most) for end in (total.low, total.high))
+        return clamped(self.dialect, self.column(f"t{at}"), low, high)
 
     def _columns(self, names: Iterable[str]) -> list[Node]:
         return [self.column(name) for name in names]

@@ -99,6 +99,8 @@ class ErrorForecast:
             return Predicted(output=output.name, half_width=None, words=_COMPUTED)
         terms, rounding = linear
         width = self._noise.half_width(terms) + rounding
+        if estimate is not None and estimate.estimator.counts:
+            width = Fraction(math.floor(width))  # what is shown and the truth are whole numbers
         return Predicted(output=output.name, half_width=width, words=f"± {four_digits_up(width)}")
 
     def by_width(
@@ -145,16 +147,23 @@ class ErrorForecast:
     def _estimate(self, expression: Expression) -> Estimate | None:
         return self._slots.get(expression.name) if isinstance(expression, Column) else None
 
+    def _of_aggregate(self, expression: Column) -> Linear | None:
+        """Return an aggregate as such a sum; counts are rounded to whole numbers."""
+        estimate = self._estimate(expression)
+        if estimate is None or self._summed(expression) is not None:
+            return None
+        linear = estimate.estimator.linear(estimate.type)
+        if linear is None or not estimate.estimator.counts:
+            return linear
+        return linear[0], linear[1] + self._noise.rounding(linear[0])
+
     def _linear(self, expression: Expression) -> Linear | None:  # noqa: PLR0911  one a node
         """Return an expression as a sum of multiples of noisy totals, if it is one."""
         match expression:
             case Literal(value=int() | Fraction()):
                 return {}, _ZERO
             case Column():
-                estimate = self._estimate(expression)
-                if estimate is None or self._summed(expression) is not None:
-                    return None
-                return estimate.estimator.linear(estimate.type)
+                return self._of_aggregate(expression)
             case Cast(argument=argument, to=Type.FLOAT):
                 return self._linear(argument)
             case Call(function="NEGATE", arguments=(inner,)):

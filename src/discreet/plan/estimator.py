@@ -143,10 +143,9 @@ class NoiseForecast:
     def repeated(self, terms: Factors, times: int, confidence: Fraction | None = None) -> Fraction:
         """Return the same for a sum of so many groups, each with noises of its own."""
         sure = self.confidence if confidence is None else confidence
-        far = half_width(tuple(self._noises(terms)), sure, times=times)
-        return far + times * self._rounding(terms)
+        return half_width(tuple(self._noises(terms)), sure, times=times)
 
-    def _rounding(self, terms: Factors) -> Fraction:
+    def rounding(self, terms: Factors) -> Fraction:
         """Return how far counts of a workload are moved by being rounded to whole numbers."""
         moved = Fraction(0)
         for name, factor in terms.items():

@@ -23,6 +23,7 @@ from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # made by a later step
     from discreet.plan.workload.group_windows import RunningCounts
+    from discreet.plan.workload.simplex import SimplexWorkload
     from discreet.plan.workload.strategies import Workload
 
 
@@ -68,6 +69,6 @@ class MeasuredAggregates:
     uses: tuple[tuple[ReleaseInput, ...], ...]
     about: Mapping[str, str]
     counts_units: bool = False
-    workload: Workload | None = None
+    workload: Workload | SimplexWorkload | None = None
     running: tuple[RunningCounts, ...] = ()
     levels: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)

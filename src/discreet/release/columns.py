@@ -45,7 +45,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.aggregates.intervals import Ends, everything
-from discreet.aggregates.noisy_totals import FramedCounts, Intervals
+from discreet.aggregates.noisy_totals import FramedCounts, Intervals, noise_terms
 from discreet.aggregates.rationals import Rationals, weighted
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.plan.noise_errors import half_width
@@ -287,7 +287,7 @@ def summed_ends(frames: Frames, terms: Mapping[str, Fraction], known: Intervals)
     exact = weighted(
         [(factor * run.weight, run.values) for total, factor in totals for run in total.runs]
     )
-    noises = tuple(term for total, factor in totals for term in total.terms(factor))
+    noises = noise_terms([(factor, total) for total, factor in totals])
     added, sizes = frames.added_up(exact.tops), frames.sizes()
     ends = np.empty(frames.size), np.empty(frames.size)
     for size in np.unique(sizes).tolist():

@@ -111,6 +111,11 @@ class Total:
     Definition.  In a unit and a group let n be the number of rows that are not NULL, and t their
     exact sum.  With n = 0 the unit adds nothing.  If n > ``rows``, t becomes floor(t rows / n): the
     unit counts as ``rows`` rows of its own mean.  Then t is clamped to [``low``, ``high``].
+    With ``per``, the name of an earlier total from 0 to k of which the unit adds c to the group, it
+    is clamped once more, to [c ``low`` / k, c ``high`` / k]: k divides both.
+    Theorem (key ``within-count``).  Whatever the data holds and whatever planning believed, a unit
+    that adds c to the total named ``per`` adds a number from c low / k to c high / k.
+    Proof.  Both are clamped in the same row of the unit and the group, the count first.
 
     >>> from discreet.query.expressions import Literal
     >>> Total(name="visits", row=Literal(1), low=0, high=5).most
@@ -122,6 +127,7 @@ class Total:
     low: int
     high: int
     rows: int | None = None
+    per: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse bounds that bound nothing."""
@@ -329,6 +335,7 @@ class EngineRequest:
         check_names(self.relation)
         _once([key.name for key in self.keys], what="key")
         _once([measure.name for measure in self.measures], what="measure")
+        _check_counts(self.totals)
         if self.public is not None:
             _check_public(self.keys, self.public)
 
@@ -353,6 +360,27 @@ class EngineRequest:
     def product(self) -> Product | None:
         """All possible groups, if they are too many to be listed."""
         return self.public if isinstance(self.public, Product) else None
+
+
+def _check_counts(totals: tuple[Total, ...]) -> None:
+    """Refuse a total within a count that is not there before it, or that has other bounds."""
+    known: dict[str, Total] = {}
+    for total in totals:
+        count = None if total.per is None else known.get(total.per)
+        if total.per is not None and (
+            count is None
+            or count.low < 0
+            or count.high < 1
+            or total.low % count.high
+            or total.high % count.high
+            or not total.low <= 0 <= total.high
+        ):
+            raise OutOfRange(
+                what="a total is to lie within a count that does not fit it.",
+                why="what one unit may add for each row it counts must be a whole number.",
+                do="report this as a bug.",
+            )
+        known[total.name] = total
 
 
 def _once(names: list[str], *, what: str) -> None:

@@ -302,6 +302,15 @@ CASES = (
     ask("sums", "SUM", measures=(Total(name="sum", row=I, low=-5, high=20),)),
     ask("means", "AVG", measures=(Total(name="mean", row=I, low=-30, high=30, rows=2), ONES)),
     ask(
+        "means within their counts",
+        "AVG",
+        measures=(
+            ONES,
+            Total(name="some", row=I, low=0, high=3, per="ones"),
+            Total(name="within", row=I, low=-6, high=9, rows=3, per="some"),
+        ),
+    ),
+    ask(
         "variances",
         "VARIANCE",
         measures=(Total(name="square", row=Call("*", (I, I)), low=0, high=999, rows=3), ONES),

@@ -36,23 +36,29 @@ A *source* says what x is, and how an engine enforces k and the bounds.
 
     CellRows       the rows of a histogram: one expression names the cell of a row, and of a unit's
                    rows in a group at most k stay (``bounded-contribution``)
-    NestedRows     counts each of which is a part of the next (``nested-counts``)
     CellTotals     sums of values by cells (``joint-sums``)
     GroupTotals    the total of every public group is a cell, and all groups are one: a unit adds a
                    number from low to high to at most g of them, which are g rows
+    SimplexTotals  what nested counts, and a sum within the last of them, leave of each unit's rows
+                   (``simplex-release``)
 
-Definition.  Counts of rows are *nested* if each row that one of them counts is counted by the next
-as well, and none lets a unit count with more rows than the next does.  The cells of nested counts
-are the first of them, and what each further one has beyond the one before it.
-Theorem (key ``nested-counts``).  Where the last of nested counts lets a unit count with at most k
-rows in a group, the cells are a histogram in which it does.
-Proof.  With n(i) rows in count i, of which at most k(i) count, a unit adds min(n(i), k(i)) to it.
-Both n and k rise with i, so that all differences are whole numbers from 0 on, and they add up to
-min(n, k) of the last.  Sums over units have the same differences.  Engines cut totals at 2**62;
-where the last one is cut, one of its cells is beyond 2**40, to which cells of counts are clamped,
-and stands still.
-That counts are nested is read off their conditions: those of the next are among those of the one
-before.  Engines count all of them in the same rows of a unit.
+Definition.  A *chain* has *nested* counts, each ``per`` the one before and the first of at most k
+rows of a unit, and a total ``per`` the last of them, low <= 0 <= high for each row (key
+``within-count``); w = high - low.  A unit that adds n(0) >= ... >= n(l) to the
+counts and s to the total is the point
+
+    s - low n(l),  high n(l) - s,  w (n(i - 1) - n(i)) for i = l, ..., 1
+
+of whole numbers.  Without a total, low = 0 and w = 1, and n(l) takes the place of the first two.
+Theorem (key ``simplex-release``).  A unit's point has no coordinate below zero, and they add up to
+w n(0), at most k w.  So it moves the sums over units of a group by at most k w in L1
+and k**2 w**2 in the square of L2; two units that take each other's place by at most twice as much
+in both.  Several chains, each multiplied by a number f, add up to k times the sum of f w, and so
+do the squares of f w.  Sums and counts are linear in the sums: s is
+(high, low) / w times the first two, and n(i) the sum of all up to its own place over w.
+Proof.  In docs/proofs/plan.md.  These are the bounds of ``linear-strategy`` for k rows, chains as
+values with bounds 0 and w, corners as cells, and a histogram: a row of a value may be divided among
+the cells, and values choose cells by themselves, but all cells of a histogram cost the same.
 """
 
 from __future__ import annotations
@@ -166,31 +172,6 @@ class CellRows(CellSource):
 
 @final
 @dataclass(frozen=True, slots=True)
-class NestedRows(CellSource):
-    """What nested counts have beyond each other."""
-
-    names: tuple[str, ...]
-
-    def document(self) -> list[Any]:
-        return ["NestedRows", self.names]
-
-    def read(self, strategy: CellStrategy, raw: RawTotals, places: Integers) -> SparseLeaves:
-        return differences([_total(raw, name)[places] for name in self.names])
-
-    def covered(self, far: CellSensitivity, by: Enforced) -> bool:
-        """Whether the counts are nested, and no unit has more rows in the last of them."""
-        known = all(name == UNITS or name in by.measures for name in self.names)
-        counts = [by.measures.get(name) for name in self.names]
-        inside = known and far.cells.cells == len(counts) and are_nested(counts, far.high)
-        return (
-            inside
-            and all(value.holds(0, 1) for value in far.cells.values)
-            and by.within(far.groups, far.available)
-        )
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class CellTotals(CellSource):
     """Sums of values by cells."""
 
@@ -265,6 +246,120 @@ class GroupTotals(CellSource):
         return added and whole and by.groups <= far.high
 
 
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """Nested counts, the outermost first, and a total within so much for each row of the last.
+
+    >>> pay = Chain(counts=("count", "count_2"), total="sum", low=-5, high=5)
+    >>> pay.width, pay.corners
+    (10, 3)
+    """
+
+    counts: tuple[str, ...]
+    total: str | None = None
+    low: int = 0
+    high: int = 1
+
+    @property
+    def width(self) -> int:
+        """What the coordinates of one row add up to."""
+        return self.high - self.low
+
+    @property
+    def corners(self) -> int:
+        """How many coordinates there are."""
+        return len(self.counts) + (self.total is not None)
+
+    def points(self, raw: RawTotals, places: Integers) -> list[Integers]:
+        """Return the coordinates of all units of each group together."""
+        counts = [_total(raw, name)[places] for name in self.counts]
+        largest = max(int(each.max(initial=0)) for each in counts)
+        if largest * self.width >= _WIDEST:  # then integers of any size
+            counts = [each.astype(object) for each in counts]
+        found = [counts[-1]]
+        if self.total is not None:
+            total = _total(raw, self.total)[places]
+            found = [total - self.low * counts[-1], self.high * counts[-1] - total]
+        found += [self.width * (outer - inner) for outer, inner in pairwise(counts)][::-1]
+        return [np.clip(each, -_WIDEST, _WIDEST).astype(np.int64) for each in found]
+
+    def covered(self, value: CellValue, rows: int, by: Enforced) -> bool:
+        """Whether an engine keeps every unit within its simplex."""
+        before: str | None = None
+        for name in self.counts:
+            measure = by.measures.get(name)
+            if name == UNITS and measure is None:  # each of them adds one
+                nested = rows == 1 and before is None
+            elif isinstance(measure, Total) and (measure.low, measure.high) == (0, rows):
+                nested = before in {None, UNITS} or measure.per == before
+            else:
+                nested = False
+            if not nested:
+                return False
+            before = name
+        if self.total is None:
+            return (self.low, self.high) == (0, 1) and value.holds(0, 1)
+        total = by.measures.get(self.total)
+        if not isinstance(total, Total) or before not in {total.per, UNITS}:
+            return False
+        ends = rows * self.low <= total.low and total.high <= rows * self.high
+        return ends and self.low <= 0 <= self.high and value.holds(0, self.width)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SimplexTotals(CellSource):
+    """What nested counts and totals within them leave of each unit's rows.
+
+    Value v is about chain v, and cell c about its coordinate c.
+    """
+
+    chains: tuple[Chain, ...]
+    rows: int
+
+    def document(self) -> list[Any]:
+        chains = [[each.counts, each.total, each.low, each.high] for each in self.chains]
+        return ["SimplexTotals", chains, self.rows]
+
+    def read(self, strategy: CellStrategy, raw: RawTotals, places: Integers) -> SparseLeaves:
+        columns: list[int] = []
+        points: list[Integers] = []
+        for at, chain in enumerate(self.chains):
+            found = chain.points(raw, places)
+            columns += range(at * strategy.cells, at * strategy.cells + len(found))
+            points += found
+        groups = np.arange(places.size)
+        return (
+            np.tile(groups, len(points)),
+            np.repeat(np.array(columns, np.int64), places.size),
+            np.concatenate(points),
+        )
+
+    def covered(self, far: CellSensitivity, by: Enforced) -> bool:
+        """Compare every chain, the most rows of a unit, and what each coordinate costs."""
+        values, size = far.cells.values, far.cells.cells
+        if len(values) != len(self.chains) or self.rows != far.high:
+            return False
+        costs: list[set[int]] = [set() for _ in values]
+        seen: list[int] = []
+        for (first, *more), (factor, *_) in far.cells.terms():
+            seen += [first, *more]
+            costs[first // size].add(abs(factor))
+        corners = [chain.corners for chain in self.chains]
+        every = [at * size + each for at, most in enumerate(corners) for each in range(most)]
+        histogram = sorted(seen) == every and len(far.cells.sums) == len(every)
+        return (
+            histogram
+            and all(len(each) == 1 for each in costs)
+            and by.within(far.groups, far.available)
+            and all(
+                chain.covered(value, self.rows, by)
+                for chain, value in zip(self.chains, values, strict=True)
+            )
+        )
+
+
 def _total(raw: RawTotals, measure: str) -> Integers:
     return raw.units if measure == UNITS else raw.totals[measure]
 
@@ -276,19 +371,6 @@ def kept_leaves(sparse: SparseLeaves, places: Integers) -> SparseLeaves:
     kept = at < places.size
     kept[kept] = places[at[kept]] == group[kept]
     return at[kept], leaf[kept], count[kept]
-
-
-def differences(totals: Sequence[Integers]) -> SparseLeaves:
-    """Return the cells of nested counts, group by group.
-
-    >>> found = differences([np.array([3, 0]), np.array([5, 2])])
-    >>> [part.tolist() for part in found]
-    [[0, 0, 1, 1], [0, 1, 0, 1], [3, 2, 0, 2]]
-    """
-    counts = np.stack(totals, axis=1)
-    counts[:, 1:] -= counts[:, :-1].copy()
-    group, cell = np.divmod(np.arange(counts.size, dtype=np.int64), len(totals))
-    return group, cell, np.minimum(counts.ravel(), _MOST_ROWS)
 
 
 def key_order(keys: Sequence[tuple[Any, ...]]) -> list[int]:

@@ -85,7 +85,9 @@ from discreet.requests.engine_request import (
 )
 from discreet.units import Relation
 
-_LARGEST: Final = 10**4
+MOST_EPSILON: Final = 10**4
+"""Above it nothing is hidden, and noise is Laplace noise."""
+
 _APART: Final = 1e-3
 _SLIGHT: Final = 1e-100
 _TURNS: Final = 60
@@ -108,16 +110,26 @@ def choose_noise(
     >>> law(1), law(50)
     ('LAPLACE', 'GAUSSIAN')
     """
-    if epsilon > _LARGEST or not sketch.parts:
+    if epsilon > MOST_EPSILON or not sketch.parts:
         return LAPLACE
     apart = Fraction(0) if sketch.keys is None else delta * KEYS_PART
     rho = gaussian_rho(epsilon, delta - apart)
-    epsilons, rhos = price_shares(sketch.weights, epsilon), price_shares(sketch.weights, rho)
-    relation, miss = sketch.unit.relation, float(1 - confidence)
+    miss = float(1 - confidence)
     if not sketch.columns:
         return _by_keys(sketch, float(epsilon), float(rho), delta)
-    better = 0.0
+    errors = column_errors(sketch, epsilon, rho, miss)
+    better = sum(math.log(first / second) for first, second in errors if first and second)
+    return GAUSSIAN if better > 0 else LAPLACE
+
+
+def column_errors(
+    sketch: UnpricedRelease, epsilon: Fraction, rho: Fraction, miss: float
+) -> list[tuple[float, float]]:
+    """Return about how far each column is off, with Laplace noise and with Gaussian noise."""
+    epsilons, rhos = price_shares(sketch.weights, epsilon), price_shares(sketch.weights, rho)
+    relation = sketch.unit.relation
     errors: dict[int, tuple[float, float]] = {}  # a thousand quantiles are one part
+    found = []
     for column in sketch.columns:
         pure, concentrated = [], []
         for place, factor in column:
@@ -133,9 +145,8 @@ def choose_noise(
         chosen = isinstance(sketch.parts[column[0][0]], LeafPart)
         first = pure[0] if chosen else laplace_error(pure, miss)
         second = concentrated[0] if chosen else math.hypot(*concentrated) * _normal(miss)
-        if first and second:
-            better += math.log(first / second)
-    return GAUSSIAN if better > 0 else LAPLACE
+        found.append((first, second))
+    return found
 
 
 def laplace_error(scales: Iterable[float], miss: float) -> float:

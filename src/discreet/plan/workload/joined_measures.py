@@ -11,17 +11,6 @@ among the counts; where errors are asked for in place of a price, if no row is i
 unit with more rows than may count, in whatever cells, counts with as many rows
 as may, chosen by a hash; by itself every count had that limit.
 
-COUNT(*) beside AVG(x), where x may be NULL, needs the number of all rows and of those with a value.
-Each row is one of two cells, with a value or without; so both counts cost one release, not two.
-They mean what they meant by themselves, for units of many rows too (key ``nested-counts``).  That
-counts are nested is checked where releases are priced
-(:func:`discreet.plan.pricing.release_composition.check_claims`).
-
-Definition.  Nested counts are taken, those of sums and means too, if they have the same limit on
-the rows of a unit, from the one with the fewest conditions on inward, where that errs less than to
-divide the price among them; not those by which groups are chosen, nor any with an epsilon or an
-error of its own.
-
 Definition.  Joined are the totals of SUM, AVG, VARIANCE, STDDEV and COUNT that are bounded row by
 row: not those by which groups are chosen, none with an epsilon of its own, none with bounds per
 group, and none of people, except where a row is a person.  A total adds up a value in the rows with
@@ -50,13 +39,12 @@ from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.plan.pricing.linear_strategy import (
     CellTotals,
     CellValue,
-    NestedRows,
-    are_nested,
     conditions_of,
 )
 from discreet.plan.pricing.noise_steps import chooser_of
 from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.workload.cells import Cells, cells_of
+from discreet.plan.workload.simplex import SimplexWorkload
 from discreet.plan.workload.strategies import Workload, best_error
 from discreet.query.expressions import Aggregate, Case, Expression, Literal, transformed
 from discreet.requests.engine_request import CellSums, Leaves, Measure, Total
@@ -159,62 +147,6 @@ def _with(
     )
 
 
-def nested_counts(setting: Setting, measured: MeasuredAggregates) -> MeasuredAggregates:
-    """Return the same with nested counts as one histogram, where that is more exact."""
-    if not setting.shared or setting.ask.errors:
-        return measured
-    counts = dict(_noisy_counts(setting, measured))
-    limits = {total.high for total in counts.values() if total is not None}
-    for rows in sorted(limits, reverse=True):
-        names = _chain(
-            {
-                name: total
-                for name, total in counts.items()
-                if (1 if total is None else total.high) == rows
-            },
-            rows,
-        )
-        cells = tuple(tuple(range(place, len(names))) for place in range(len(names)))
-        workload = Workload(
-            measure=_CELLS, names=names, cells=cells, rows=rows, source=NestedRows(names)
-        )
-        if len(names) > 1 and _better(setting, workload):
-            return _with(measured, workload, f"{len(names)} counts, each a part of the next")
-    return measured
-
-
-def _noisy_counts(
-    setting: Setting, measured: MeasuredAggregates
-) -> Iterator[tuple[str, Total | None]]:
-    """Yield all counts that get noise of their own; None is the number of units."""
-    limits = setting.limits
-    bound = [inner for _, inner in setting.bound.aggregates]
-    others: set[str] = set()
-    for aggregate, uses in zip(bound, measured.uses, strict=True):
-        others |= {name for name, _ in uses if aggregate.epsilon is not None}
-    chooser = chooser_of(setting, measured)
-    if chooser is not None:
-        others.add(chooser[0])
-    for measure in measured.measures:
-        if not isinstance(measure, Total) or measure.name in others:
-            continue
-        if conditions_of(measure) is not None:
-            yield measure.name, measure
-    if measured.counts_units and UNITS not in others and not limits.all_rows:
-        yield UNITS, None
-
-
-def _chain(counts: dict[str, Total | None], rows: int) -> tuple[str, ...]:
-    """Return counts of which each is a part of the next, starting at the one with all rows."""
-    found: list[str] = []
-    chain: list[Measure | None] = []
-    for name in sorted(counts, key=lambda each: len(conditions_of(counts[each]) or ())):
-        if are_nested([counts[name], *chain], rows):
-            found.insert(0, name)
-            chain.insert(0, counts[name])
-    return tuple(found)
-
-
 _FRACTIONS: Final = 1 << 10
 _ADDED: Final = frozenset(
     {"COUNT", "SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"}
@@ -249,8 +181,10 @@ def joined_sums(
     if cells is None or len(set().union(*cells.conditions)) < len(terms):
         return otherwise
     joined = _joined_sums(measured, terms, cells, limits.rows)
-    assert joined.workload is not None  # noqa: S101 (made above)
-    return joined if _better(setting, joined.workload, otherwise.workload) else otherwise
+    workload, counts = joined.workload, otherwise.workload
+    assert isinstance(workload, Workload)  # noqa: S101 (made above)
+    assert not isinstance(counts, SimplexWorkload)  # noqa: S101 (these come last)
+    return joined if _better(setting, workload, counts) else otherwise
 
 
 def _terms(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[str, _Term]]:

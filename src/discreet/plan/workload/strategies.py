@@ -49,7 +49,6 @@ from discreet.plan.pricing.linear_strategy import (
     CellSource,
     CellStrategy,
     CellValue,
-    NestedRows,
     Weights,
 )
 from discreet.plan.pricing.release_parts import LAPLACE, NoisyTotals, dyadic_up, root_down
@@ -140,7 +139,7 @@ def _strategies(workload: Workload) -> tuple[CellStrategy, ...]:
     parts = []
     for place in range(len(workload.values)):
         names, cells, held = workload.inside(place)
-        found = _alone(names, held, few=isinstance(workload.source, NestedRows))
+        found = _alone(names, held)
         parts.append([_Part(place, cells, each) for each in found])
     if len(parts) == 1:
         return tuple(_joined(workload, [each]) for each in parts[0])
@@ -151,16 +150,12 @@ def _strategies(workload: Workload) -> tuple[CellStrategy, ...]:
     return tuple(_joined(workload, each) for each in candidates.values())
 
 
-def _alone(
-    names: Sequence[str], held: Sequence[tuple[int, ...]], *, few: bool
-) -> list[CellStrategy]:
-    """Return the strategies of the answers of one value; of few cells there are two."""
+def _alone(names: Sequence[str], held: Sequence[tuple[int, ...]]) -> list[CellStrategy]:
+    """Return the strategies of the answers of one value."""
     size, inside = len(held), _inside(held, len(names))
     itself = [((place, 1),) for place in range(len(inside))]
     sums = [tuple(cells) for cells in inside]
     found = [_strategy(names, size, "each by itself", sums, itself)]
-    if few:
-        return [*found, _histogram(names, size, inside)]
     root = _root(names, size, inside)
     if root is not None:
         found.append(root)
@@ -379,6 +374,8 @@ def best_strategy(
             best = at
     far = candidates[best][0]
     if not isinstance(far, CellSensitivity):
+        return far
+    if len(candidates) == 1:
         return far
     why = (
         f"{errors[best] / errors[0]:.2g} times the error of {apart}" if best else "which errs least"

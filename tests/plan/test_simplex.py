@@ -1,13 +1,12 @@
-"""Rows with a value and rows without one are disjoint: both counts cost one release."""
+"""Sums and counts as points of simplexes: sensitivity, what enforces it, answers and intervals."""
 
 import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from discreet.engines.hash_order import HashOrder
 from discreet.errors import OutOfRange
@@ -15,13 +14,15 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import KeyedEntropy
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.group_sensitivity import Releases
-from discreet.plan.pricing.linear_strategy import NestedRows, are_nested
+from discreet.plan.pricing.linear_strategy import Chain, SimplexTotals, are_nested
 from discreet.plan.pricing.release_composition import check_claims
+from discreet.plan.workload.simplex import SimplexWorkload
 from discreet.query.expressions import Call, Case, Column, Literal
 from discreet.release.answer import answer
 from discreet.release.combination import combine
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
+from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema
 from discreet.units import person
 from tests.plan.clinic import TEXT, TYPES, answers, planned
@@ -54,9 +55,9 @@ ROW = {"unit": SINGLE.unit, "policy": SINGLE, "schema": Schema(SINGLE.tables)}
 def nested(plan):
     strategies = [noise.distances.strategy for noise in plan.noises]
     return next(
-        each.source.names
+        each.source.chains
         for each in strategies
-        if each is not None and isinstance(each.source, NestedRows)
+        if each is not None and isinstance(each.source, SimplexTotals)
     )
 
 
@@ -67,29 +68,31 @@ def test_a_mean_of_a_nullable_column_costs_what_one_of_another_does():
         planned(MEAN.replace("age", each), unit=unit, epsilon=1, **sizes)
         for each in ("age", "cost")
     )
-    assert nested(null) == ("count_2", "count")
-    assert len(null.noises) == len(none.noises) == 2
+    assert [each.counts for each in nested(null)] == [("count", "count_2")]
+    assert len(null.noises) == len(none.noises) == 1
     mean, other = (plan.predicted[1].half_width for plan in (null, none))
     assert mean / 110 <= Fraction(101, 100) * other / 100  # by the widths of the bounds
     count, alone = (plan.predicted[0].half_width for plan in (null, none))
     assert count < 2 * alone
 
 
-def test_a_chain_of_counts_is_one_release():
+def test_counts_that_are_parts_of_each_other_are_one_chain():
     plan = planned(CHAIN, epsilon=1)
-    assert nested(plan) == ("count_2", "count_3", "count")
+    (chain,) = nested(plan)
+    assert (chain.counts, chain.total) == (("count", "count_3", "count_2"), None)
     assert "3 counts, each a part of the next" in plan.details
 
 
 def test_single_rows_are_nested_in_their_number():
-    plan = planned(MEAN, **ROW, epsilon=1)
-    assert nested(plan) == ("count", "units")
+    (chain,) = nested(planned(MEAN, **ROW, epsilon=1))
+    assert chain.counts == ("units", "count")
 
 
 APART = [
     ("SELECT COUNT(*, epsilon => 0.5) AS n, AVG(age) AS m FROM visits", {"epsilon": 1}),
     (MEAN, {"error": {"n": 20}, "size": 1000}),
-    ("SELECT AVG(age) AS a, AVG(stay) AS s FROM visits", {"epsilon": 1}),  # of different columns
+    ("SELECT SUM(cost) AS s FROM visits", {"epsilon": 1}),
+    ("SELECT COUNT(*) AS n FROM visits", {"epsilon": 1}),
 ]
 
 
@@ -98,7 +101,7 @@ def test_what_is_not_nested_is_priced_as_before(text, price):
     assert all(noise.distances.strategy is None for noise in planned(text, **price).noises)
 
 
-@pytest.mark.theorem("nested-counts")
+@pytest.mark.theorem("simplex-release")
 @pytest.mark.parametrize(
     ("text", "relation"),
     [
@@ -106,7 +109,7 @@ def test_what_is_not_nested_is_priced_as_before(text, price):
         (BY_WARD, "add_remove"),
         (CHAIN, "add_remove"),
         (BY_WARD, "replace"),
-        (CHAIN, "replace"),
+        (MEAN, "replace"),
     ],
 )
 @pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": 1}], ids=str)
@@ -132,25 +135,9 @@ def test_the_claim_is_reached_and_no_less_would_do():
     full = answers(plan.request, visits_of([SMALL[1]] * 5))
     nobody = answers(plan.request, visits_of([]))
     check(plan, full, nobody, replaced=False)
-    noise = next(each for each in plan.noises if each.measure == "cells")
-    assert noise.distances.added == 3
+    (noise,) = plan.noises
+    assert noise.distances.added == 3 * nested(plan)[0].width
     assert isinstance(noise.mechanism, Laplace)
-
-
-@pytest.mark.theorem("nested-counts")
-@settings(max_examples=200)
-@given(
-    rows=st.lists(st.tuples(*[st.booleans()] * 3), max_size=9),
-    limits=st.lists(st.integers(1, 4), min_size=3, max_size=3).map(sorted),
-)
-def test_differences_of_nested_counts_are_a_histogram(rows, limits):
-    counts = [
-        min(limit, sum(all(each[:conditions]) for each in rows))
-        for limit, conditions in zip(limits, (3, 1, 0), strict=True)
-    ]
-    cells = [counts[0], *(b - a for a, b in itertools.pairwise(counts))]
-    assert min(cells) >= 0
-    assert sum(cells) <= limits[-1]
 
 
 PAID, OLD = (Call("IS TRUE", (Column(name),)) for name in ("paid", "old"))
@@ -197,35 +184,113 @@ def test_nesting_is_read_off_conditions():
     assert are_nested([count(PAID, high=1), None], 1)
 
 
-def swapped(plan):
-    """The same releases with the two counts exchanged."""
-    (place,) = [at for at, each in enumerate(plan.noises) if each.measure == "cells"]
-    noise = plan.noises[place]
-    cells = noise.distances.cells
-    cells = replace(cells, source=NestedRows(cells.source.names[::-1]))
-    wrong = replace(noise, distances=replace(noise.distances, cells=cells))
-    return (*plan.noises[:place], wrong, *plan.noises[place + 1 :])
+def claimed(plan, **wrong):
+    """The same releases with another belief about the chain."""
+    (noise,) = plan.noises
+    source = noise.distances.cells.source
+    chain = replace(source.chains[0], **wrong)
+    cells = replace(noise.distances.cells, source=replace(source, chains=(chain,)))
+    return (replace(noise, distances=replace(noise.distances, cells=cells)),)
 
 
-def test_counts_that_are_not_nested_are_refused_where_they_are_priced():
+BELIEFS = {
+    "the other way round": {"counts": ("count_2", "count")},
+    "a smaller range": {"low": -(2**20)},
+    "another total": {"total": "count"},
+    "no total": {"total": None},
+    "no count": {"counts": ("sum",)},
+}
+
+
+@pytest.mark.parametrize("name", BELIEFS)
+def test_what_no_engine_enforces_is_refused_where_it_is_priced(name):
     plan = planned(MEAN, epsilon=1)
     check_claims(plan.request, Releases(noises=plan.noises))
     with pytest.raises(OutOfRange):
-        check_claims(plan.request, Releases(noises=swapped(plan)))
-    alone = replace(plan.request, measures=plan.request.measures[1:])
-    with pytest.raises(OutOfRange):
-        check_claims(alone, Releases(noises=plan.noises))
+        check_claims(plan.request, Releases(noises=claimed(plan, **BELIEFS[name])))
 
 
-def test_a_twin_that_reads_counts_that_are_not_nested_is_caught():
-    """The twin exchanges the counts: a person without values moves both cells."""
+@pytest.mark.parametrize("name", ["count_2", "sum"])
+def test_totals_that_are_not_kept_within_their_counts_are_refused(name):
     plan = planned(MEAN, epsilon=1)
-    twin = replace(plan, noises=swapped(plan))
-    rows = [SMALL[0]] * 3
+    known = plan.request.measures
+    loose = tuple(replace(each, per=None) if each.name == name else each for each in known)
+    with pytest.raises(OutOfRange):
+        check_claims(replace(plan.request, measures=loose), Releases(noises=plan.noises))
+
+
+def test_a_twin_that_does_not_keep_sums_within_their_counts_is_caught():
+    """Planning believes that age is between 50 and 60, and that it is never NULL."""
+    plan = planned(MEAN, epsilon=1)
+    wide = {each.name: each for each in plan.request.measures}
+    row = Case(((Call("IS NULL", (Column("age"),)), Literal(0)),), Literal(10**9))
+    some = Case(((Call("IS NULL", (Column("age"),)), Literal(1)),))
+    planted = (
+        wide["count"],
+        replace(wide["count_2"], row=some),
+        replace(wide["sum"], row=row),
+    )
+    rows = [SMALL[0], SMALL[1], SMALL[1]]
+    here, there = (visits_of(each) for each in (rows, []))
+    kept = replace(plan.request, measures=planted)
+    check(plan, answers(kept, here), answers(kept, there), replaced=False)
+    twin = replace(kept, measures=tuple(replace(each, per=None) for each in planted))
     with pytest.raises(AssertionError):
-        check(
-            twin, *(answers(plan.request, visits_of(each)) for each in (rows, [])), replaced=False
-        )
+        check(plan, answers(twin, here), answers(twin, there), replaced=False)
+
+
+def points(rows, low, high, most):
+    """Return the point of a unit with these rows, None where there is no value."""
+    values = [min(max(each, low), high) for each in rows if each is not None]
+    count, inner = min(len(rows), most), min(len(values), most)
+    total = sum(values) if len(values) <= most else sum(values) * most // len(values)
+    return (
+        total - low * inner,
+        high * inner - total,
+        (high - low) * (count - inner),
+        (high - low) * (most - count),
+    )
+
+
+@pytest.mark.theorem("simplex-release")
+@pytest.mark.parametrize(("low", "high", "most"), [(-2, 2, 3), (-1, 2, 2), (0, 3, 1)])
+def test_every_unit_is_a_point_of_the_simplex_and_no_two_are_further_apart(low, high, most):
+    values = [None, low - 1, low, 0, high, high + 5]
+    found = {
+        points(rows, low, high, most)
+        for count in range(1, most + 3)
+        for rows in itertools.combinations_with_replacement(values, count)
+    }
+    assert all(min(point) >= 0 and sum(point) == most * (high - low) for point in found)
+    apart = [
+        sum(abs(x - y) for x, y in zip(*pair, strict=True))
+        for pair in itertools.combinations(found, 2)
+    ]
+    assert max(apart) == 2 * most * (high - low)
+    squares = [
+        sum((x - y) ** 2 for x, y in zip(*pair, strict=True))
+        for pair in itertools.combinations(found, 2)
+    ]
+    assert max(squares) <= 2 * (most * (high - low)) ** 2
+
+
+@pytest.mark.theorem("simplex-release")
+def test_answers_are_linear_in_the_sums():
+    chains = (
+        Chain(counts=("n", "k"), total="s", low=-3, high=2),
+        Chain(counts=("n",), total="t", low=-20, high=20),
+    )
+    strategy = SimplexWorkload(measure="parts", chains=chains, rows=3).strategy
+    totals = {"n": 7, "k": 5, "s": -4, "t": 90}
+    raw = RawTotals(
+        keys=(),
+        units=np.array([4]),
+        totals={name: np.array([each]) for name, each in totals.items()},
+        leaves={},
+    )
+    sums = strategy.read(raw, np.array([0])).tolist()
+    for name, weights in strategy.answers:
+        assert sum(Fraction(weight) * sums[place] for place, weight in weights) == totals[name]
 
 
 ORDER = HashOrder(salt=1, portable=True)
