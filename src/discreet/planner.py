@@ -9,10 +9,10 @@ it before the search began (key ``bounds-composition``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Protocol, final
 
 from discreet.aggregates.measured import measure_all
 from discreet.errors import UnsupportedSQL, WrongKind
@@ -73,6 +73,24 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.plan.bounds_search import FoundBounds
 
 
+class LentDelta(Protocol):
+    """What a budget lends to a question of a price that needs a delta and names none."""
+
+    def __call__(self, *, epsilon: Fraction | None, rho: Fraction | None) -> Fraction:
+        """Return it for a price in epsilon, in rho, or one that follows from errors."""
+        ...
+
+
+def none_lent(*, epsilon: Fraction | None, rho: Fraction | None) -> Fraction:
+    """Lend nothing.
+
+    >>> none_lent(epsilon=Fraction(1), rho=None)
+    Fraction(0, 1)
+    """
+    del epsilon, rho
+    return Fraction(0)
+
+
 def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     question: Question,
     *,
@@ -89,7 +107,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     bounds: BoundsPrice | None = None,
     found_bounds: tuple[FoundBounds, ...] = (),
     concentrated: bool = False,
-    own_delta: Callable[[], Fraction] = Fraction,
+    own_delta: LentDelta = none_lent,
     ceiling: bool = True,
 ) -> Plan:
     """Plan how to answer a question, and what that costs; nothing is read and nothing spent.
@@ -109,7 +127,8 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
-        own_delta: says what choosing groups privately may spend, where nobody names a delta.
+        own_delta: says what choosing groups privately may spend at a price, where nobody names a
+            delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
     if not isinstance(question, Question):
@@ -151,7 +170,7 @@ class Context:
     policy: Policy
     unit: PrivacyUnit
     public_rows: PublicRows
-    own_delta: Callable[[], Fraction] = Fraction
+    own_delta: LentDelta = none_lent
     ceiling: bool = True
 
 
@@ -327,9 +346,11 @@ def check_unit_column(bound: BoundQuestion) -> None:
         )
 
 
-def own_delta(setting: Setting, lent: Callable[[], Fraction], *, named: bool) -> Fraction:
+def own_delta(setting: Setting, lent: LentDelta, *, named: bool) -> Fraction:
     """Return what the budget lends to a question that needs a delta and names none, be it 0."""
-    own = Fraction(0) if named or setting.clause.delta is not None else lent()
+    own, ask = Fraction(0), setting.ask
+    if not named and setting.clause.delta is None:
+        own = lent(epsilon=ask.epsilon, rho=ask.rho)
     if own == 0:
         raise needs_delta(setting.bound)
     return own

@@ -41,9 +41,10 @@ def test_a_hundred_questions_about_private_groups_fit(tmp_path, price):
         assert plan.selection is not None
         assert clinic.remaining.how_many(plan.tree) >= 100
         clinic.ask(plan)
-        own = clinic.remaining.budget.own_delta
+        asked = {name: Fraction(value) for name, value in price.items()}
+        own = clinic.remaining.budget.own_delta(**asked)
         assert 0 < spent_delta(clinic) <= own
-        assert 150 * own <= amount_value(clinic.remaining.budget.limit[-1])
+        assert 100 * own <= amount_value(clinic.remaining.budget.limit[-1])
 
 
 def test_asking_again_is_free_whatever_was_spent_in_between(tmp_path):
@@ -63,7 +64,7 @@ def test_what_is_named_goes_first(tmp_path):
     with opened(tmp_path, budget) as clinic:
         named = clinic.plan(WARDS, epsilon="0.1", delta="5e-12")
         assert named.digest != clinic.plan(WARDS, epsilon="0.1").digest
-        same = clinic.plan(WARDS, epsilon="0.1", delta=budget.own_delta)
+        same = clinic.plan(WARDS, epsilon="0.1", delta=budget.own_delta(epsilon=Fraction(1, 10)))
         assert same.digest == clinic.plan(WARDS, epsilon="0.1").digest
     with opened(tmp_path, budget, ruled) as clinic:
         plan = clinic.plan(WARDS, epsilon="0.1")
@@ -85,6 +86,21 @@ def test_a_delta_of_zero_is_named_too(tmp_path, question, price):
         clinic.plan(question, **price)
 
 
+def test_a_larger_price_has_a_larger_delta_and_shows_smaller_groups(tmp_path):
+    budget = Budget(**AFTER_INIT)
+    with opened(tmp_path, budget) as clinic:
+        tenth, half = (clinic.plan(WARDS, epsilon=each) for each in ("0.1", "0.5"))
+        assert 5 * budget.own_delta(epsilon=Fraction(1, 10)) == budget.own_delta(
+            epsilon=Fraction(1, 2)
+        )
+        assert 4 * tenth.price.delta < half.price.delta <= 6 * tenth.price.delta
+        little = clinic.plan(WARDS, epsilon="0.5", delta=budget.own_delta())
+        few, many = (each.selection.smallest(Fraction(1, 2)) for each in (half, little))
+        assert 6 * few < 5 * many
+        given = clinic.plan(WARDS, error={"visits": 500})
+        assert given.price.delta <= budget.own_delta()
+
+
 def test_public_groups_spend_none(tmp_path):
     rules = RULES + '[tables.visits.columns.ward]\ntype = "text"\ncategories = ["A", "B"]\n'
     with opened(tmp_path, Budget(**AFTER_INIT), rules) as clinic:
@@ -102,7 +118,7 @@ def test_a_plan_says_if_it_takes_most_of_delta(tmp_path):
         assert clinic.plan(WARDS, epsilon="0.01").budget_preview.notes == ()
         plan = clinic.plan(WARDS, epsilon="0.01", delta="1e-10")
         assert plan.budget_preview.notes == ("takes more than half of the delta that is left",)
-        assert "delta 1.49e-10 of 1.5e-10" in clinic.plan(WARDS, epsilon="0.01").details
+        assert "delta 1.485e-10 of 1.5e-10" in clinic.plan(WARDS, epsilon="0.01").details
 
 
 def test_one_run_at_a_tenth_of_delta_leaves_a_third_of_what_is_set_aside():

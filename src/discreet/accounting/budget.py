@@ -37,6 +37,7 @@ alone (basic, with a delta of 0) need no proviso.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -186,16 +187,24 @@ class Budget(Explainable, Shown):
         """What holds of all answers together, whatever was asked."""
         return self.currency.loss(self.limit) if self.promise is None else self.promise
 
-    @property
-    def own_delta(self) -> Fraction:
-        """What one request may spend of delta if it needs some and nobody says how much.
+    def own_delta(
+        self, *, epsilon: Fraction | None = None, rho: Fraction | None = None
+    ) -> Fraction:
+        """Return what one request may spend of delta if it needs some and nobody says how much.
 
-        It follows from the limit alone, so that a question that is asked again costs the same.
+        It is as large a part of what is set aside as its price is of the limit.  It follows from
+        limit and price alone, so that a question that is asked again costs the same.
 
-        >>> float(Budget(epsilon=1, delta="1e-9").own_delta)
-        1e-12
+        >>> float(Budget(epsilon=1, delta="1e-9").own_delta(epsilon=Fraction(1, 10)))
+        1.5e-11
         """
-        return amount_value(self.limit[-1] // _REQUESTS)
+        known = dict(zip(self.components, map(amount_value, self.limit), strict=True))
+        if self.promise is not None:
+            known["epsilon"] = self.promise.epsilon_bound
+        named = ((epsilon, known.get("epsilon")), (rho, known.get("rho")))
+        shares = [price / limit for price, limit in named if price is not None and limit]
+        share = min(shares[0], Fraction(1)) if shares else Fraction(1, _REQUESTS)
+        return amount_value(math.floor(self.limit[-1] * share))
 
     def price(self, loss: PrivacyLoss, *, delta: Number = None) -> Amounts:
         """Return what a loss costs, component by component, rounded up.

@@ -239,10 +239,10 @@ class AnswerPipeline:
         budget = self.budget()
         return budget is not None and not isinstance(budget.currency, BasicCurrency)
 
-    def _own_delta(self) -> Fraction:
+    def _own_delta(self, *, epsilon: Fraction | None, rho: Fraction | None) -> Fraction:
         """Return what the budget that pays lends to a question that needs a delta."""
         budget = self.budget()
-        return Fraction(0) if budget is None else budget.own_delta
+        return Fraction(0) if budget is None else budget.own_delta(epsilon=epsilon, rho=rho)
 
     # --- plans of this session ----------------------------------------------------------------
 
