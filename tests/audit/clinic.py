@@ -7,12 +7,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from discreet import Budget
 from discreet.accounting import Leaf
 from discreet.engines.hash_order import HashOrder
 from discreet.mechanisms.additive import AdditiveNoise
+from discreet.plan.pricing.linear_strategy import SimplexTotals
+from discreet.requests.raw_totals import RawTotals
 from discreet.session import open as opened
 
 LEVEL = Fraction(1, 10**6)
@@ -148,16 +151,34 @@ def totals_of(session, plan, *, salt=0):
     }
 
 
+def _corners(strategy, totals):
+    """Return the sums of a strategy, by group and place."""
+    groups = list(totals["units"])
+    arrays = {
+        name: np.array([found.get(group, 0) for group in groups], np.int64)
+        for name, found in totals.items()
+    }
+    raw = RawTotals(keys=(), units=arrays.pop("units"), totals=arrays, leaves={})
+    sums = strategy.read(raw, np.arange(len(groups))).tolist()
+    size = len(strategy.sums)
+    return {(groups[at // size], at % size): each for at, each in enumerate(sums)}
+
+
 def moves(plan, here, there):
     """Compare two totals with what every release of the plan is priced for."""
     leaves = {node.name: node for node in plan.tree.walk() if isinstance(node, Leaf)}
+    measured = {name: (here[name], there[name]) for name in here}
+    for noise in plan.noises:
+        strategy = noise.distances.strategy
+        if strategy is not None and isinstance(strategy.source, SimplexTotals):
+            measured[noise.measure] = tuple(_corners(strategy, each) for each in (here, there))
     moved = []
-    for name in here:
+    for name, (one, other) in measured.items():
         leaf = leaves.get(name)
         if leaf is None:
             continue
-        groups = {*here[name], *there[name]}
-        steps = [here[name].get(group, 0) - there[name].get(group, 0) for group in groups]
+        groups = {*one, *other}
+        steps = [one.get(group, 0) - other.get(group, 0) for group in groups]
         squared = isinstance(leaf.source, AdditiveNoise) and leaf.source.norm == 2
         length = sum(step * step for step in steps) if squared else sum(map(abs, steps))
         moved.append(Moved(name, length, leaf.added**2 if squared else leaf.added))

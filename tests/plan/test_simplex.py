@@ -219,6 +219,7 @@ def test_totals_that_are_not_kept_within_their_counts_are_refused(name):
         check_claims(replace(plan.request, measures=loose), Releases(noises=plan.noises))
 
 
+@pytest.mark.theorem("within-count")
 def test_a_twin_that_does_not_keep_sums_within_their_counts_is_caught():
     """Planning believes that age is between 50 and 60, and that it is never NULL."""
     plan = planned(MEAN, epsilon=1)
