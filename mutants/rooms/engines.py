@@ -32,6 +32,19 @@ MUTANTS: Final = (
         fast=True,
     ),
     Mutant(
+        name="sums are not kept within their counts",
+        file="discreet/engines/statements.py",
+        old="        for depth in range(1, max(depths, default=0) + 1):\n",
+        new="        for depth in range(1, 1):\n",
+        why="A person whose rows are not as planning believes moves a sum and no count.",
+        caught_by=(
+            (
+                "tests/engines/test_planted_inferences.py::"
+                "test_rows_of_no_count_add_nothing_to_the_sum_beside_it[DuckDB]"
+            ),
+        ),
+    ),
+    Mutant(
         name="values above the upper bound",
         file="discreet/engines/expressions.py",
         old="CASE WHEN :x >= :high THEN :high WHEN :x <= :low",

@@ -47,6 +47,46 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="a sum is held for part of a count that does not bound it",
+        file="discreet/plan/pricing/linear_strategy.py",
+        old="        if not isinstance(total, Total) or before not in {total.per, UNITS}:\n",
+        new="        if not isinstance(total, Total):\n",
+        why="A person whose values are outside their bounds, or NULL, leaves the simplex.",
+        caught_by=(
+            (
+                "tests/plan/test_simplex.py::"
+                "test_totals_that_are_not_kept_within_their_counts_are_refused[sum]"
+            ),
+        ),
+        fast=True,
+    ),
+    Mutant(
+        name="counts are held for parts of each other",
+        file="discreet/plan/pricing/linear_strategy.py",
+        old="nested = before in {None, UNITS} or measure.per == before\n",
+        new="nested = True\n",
+        why="Rows of one count alone move two sums the same way.",
+        caught_by=(
+            (
+                "tests/plan/test_simplex.py::"
+                "test_totals_that_are_not_kept_within_their_counts_are_refused[count_2]"
+            ),
+        ),
+    ),
+    Mutant(
+        name="a value may lie in a wider range than is priced",
+        file="discreet/plan/pricing/linear_strategy.py",
+        old="        ends = rows * self.low <= total.low and total.high <= rows * self.high\n",
+        new="        ends = True\n",
+        why="A person far outside the bounds moves sums further than the noise hides.",
+        caught_by=(
+            (
+                "tests/plan/test_simplex.py::"
+                "test_what_no_engine_enforces_is_refused_where_it_is_priced[a smaller range]"
+            ),
+        ),
+    ),
+    Mutant(
         name="sensitivity of one group, whatever their number",
         file="discreet/plan/pricing/group_sensitivity.py",
         old="        return self.groups * self.most\n",

@@ -308,6 +308,17 @@ def test_a_wrong_inference_costs_accuracy_alone(name, place, monkeypatch):
     check_people(place, plan_with(name, monkeypatch))
 
 
+@pytest.mark.theorem("within-count")
+@pytest.mark.parametrize(
+    "place", [ReferencePlace(), KeptDuckDBPlace()], ids=lambda each: each.engine
+)
+def test_rows_of_no_count_add_nothing_to_the_sum_beside_it(place, monkeypatch):
+    """Nobody but the first has paid, and all rows are believed to be part of those that have."""
+    plan = plan_with("counts that are no parts", monkeypatch)
+    rows = [{**each, "paid": each["patient"] == 1} for each in TABLES["visits"]]
+    check_people(place, plan, {**TABLES, "visits": rows})
+
+
 @pytest.mark.parametrize("name", PLANTS)
 def test_nor_does_it_cost_more_where_one_person_is_replaced(name, monkeypatch):
     plan = plan_with(name, monkeypatch, "replace")
