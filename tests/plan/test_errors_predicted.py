@@ -50,9 +50,18 @@ def test_the_spread_of_two_noises_is_kept_and_not_much_too_large(terms, confiden
     assert beyond(terms, reach * Fraction(95, 100) - step) > 1 - confidence
 
 
-def drawn(plan, name, size, entropy):
-    noise = next(each.mechanism for each in plan.noises if each.measure == name)
-    return noise.run(np.zeros(size, np.int64), entropy=entropy).astype(float)
+def drawn(plan, size, entropy):
+    """Draw the noises of all totals, which may share some."""
+    found = {}
+    for noise in plan.noises:
+        strategy = noise.distances.strategy
+        places = 1 if strategy is None else len(strategy.sums)
+        values = noise.mechanism.run(np.zeros(size * places, np.int64), entropy=entropy)
+        columns = values.astype(float).reshape(size, places)
+        answers = [(noise.measure, [(0, 1)])] if strategy is None else strategy.answers
+        for name, weights in answers:
+            found[name] = sum(float(weight) * columns[:, at] for at, weight in weights)
+    return found
 
 
 MEANS = [
@@ -73,13 +82,14 @@ def test_means_and_variances_are_within_their_error(select, values, price):
     estimator, entropy = plan.estimates[0].estimator, KeyedEntropy(key=b"\1" * 32, label="errors")
     mean = getattr(estimator, "mean", estimator)
     deviation = data - float(mean.center)
-    count = rows + drawn(plan, mean.count, size, entropy)
-    center = (deviation.sum() + float(mean.step) * drawn(plan, mean.measure, size, entropy)) / count
+    noises = drawn(plan, size, entropy)
+    count = rows + noises[mean.count]
+    center = (deviation.sum() + float(mean.step) * noises[mean.measure]) / count
     if estimator is mean:
         found, truth = center, deviation.mean()
     else:
         squares = (deviation**2 - float(estimator.offset)).sum()
-        noise = float(estimator.square_step) * drawn(plan, estimator.squares, size, entropy)
+        noise = float(estimator.square_step) * noises[estimator.squares]
         found = float(estimator.offset) + (squares + noise) / count - center**2
         truth = data.var(ddof=1 if estimator.sample else 0)
         found = np.maximum(found * (count / (count - 1) if estimator.sample else 1), 0)

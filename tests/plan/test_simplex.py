@@ -109,7 +109,6 @@ def test_what_is_not_nested_is_priced_as_before(text, price):
         (BY_WARD, "add_remove"),
         (CHAIN, "add_remove"),
         (BY_WARD, "replace"),
-        (MEAN, "replace"),
     ],
 )
 @pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": 1}], ids=str)
