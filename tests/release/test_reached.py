@@ -85,7 +85,8 @@ def test_without_noise_to_speak_of_both_ways_give_the_same(few, condition):
     one = answer(listed, raw_of(listed), entropy=stream("one"))
     other = answer(drawn, raw_of(drawn), entropy=stream("other"))
     assert 0 < len(other) < 8
-    assert one.to_arrow().equals(other.to_arrow())
+    for here, there in zip(one.rows(), other.rows(), strict=True):  # means have other noise
+        assert here == pytest.approx(there, abs=1e-6)
 
 
 def test_an_engine_returns_touched_groups_alone(few):
