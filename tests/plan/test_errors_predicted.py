@@ -137,7 +137,7 @@ def test_means_without_a_size_have_a_formula():
     found = errors("SELECT AVG(cost) AS m, STDDEV(cost) AS d FROM visits")
     assert found["m"].half_width is None
     assert "/ n" in found["m"].words
-    assert "root" in found["d"].words
+    assert "a deviation of s" in found["d"].words
 
 
 def test_more_confidence_is_a_wider_error():
