@@ -10,7 +10,7 @@ MUTANTS: Final = (
     Mutant(
         name="a memo draws a new answer each time",
         file="discreet/local/memo.py",
-        old="            cell = cells.setdefault(key, fresh_cell)  # drawn in any case: time tells nothing",
+        old="            cell = cells.setdefault(key, fresh_cell)  # always drawn: timing reveals nothing",
         new="            cells[key] = cell = fresh_cell",
         why="Averages over days tell the value.",
         caught_by=(

@@ -162,7 +162,7 @@ MUTANTS: Final = (
     Mutant(
         name="candidates are tuned by plans for fewer rows",
         file="discreet/models/tuning.py",
-        old="            draw.charged(reads, unit)  # refuses what is planned for less",
+        old="            draw.charged(reads, unit)  # refuses a plan for less",
         new="            draw.document()",
         why="Noise that is scaled to less than a unit can add hides nobody.",
         caught_by=(

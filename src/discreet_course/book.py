@@ -85,7 +85,7 @@ def check_text(key: str, text: str) -> Verdict:
             why="this exercise is answered by a program.",
             do="write a file that defines program(data, entropy), and give its name.",
         ) from None
-    except Exception as error:  # noqa: BLE001  whatever a student's file does
+    except Exception as error:  # noqa: BLE001  a student's file may raise anything
         return Verdict(right=False, words=f"the file stopped with {type(error).__name__}: {error}")
     if program is None:
         return Verdict(right=False, words="the file defines no function named program.")

@@ -5,9 +5,9 @@ Trust: public.
 Definition.  ``NoisyBits`` adds fresh noise to each value, and releases the running sum of the noisy
 values.
 Theorem (key ``noisy-bits``).  The values are disjoint parts of the stream, so all noisy values
-together lose what one of them does (parallel composition), and sums of them lose nothing more
-(post-processing): eps for Laplace noise of scale bound/eps, whatever the length.  It is attained,
-because the noisy values can be read off the sums.
+together lose as much as one of them (parallel composition), and sums of them lose no more
+(post-processing): eps for Laplace noise of scale bound/eps, for every length.  The bound is
+attained, because the sums determine the noisy values.
 The sum of the first t values has the noise of t draws.  With Lévy's inequality for sums of
 independent symmetric draws, P[some |S_t| > r] <= 2 P[|S_n| > r].
 
@@ -186,8 +186,8 @@ def error_table(  # noqa: PLR0913  the price can be named in three ways
 ) -> tuple[ErrorRow, ...]:
     """Plan all counters of bits for one price, and measure their errors.
 
-    The price is a pure ``epsilon`` (Laplace noise; there is no factorized counter then), or ``rho``
-    or ``epsilon`` and ``delta`` (Gaussian noise).
+    The price is a pure ``epsilon`` (Laplace noise, without a factorized counter), or ``rho`` or
+    ``epsilon`` and ``delta`` (Gaussian noise).
 
     >>> for row in error_table(length=64, rho="1/2", runs=1):
     ...     print(f"{type(row.counter).__name__:18} {row.predicted.typical:6.3f}")

@@ -215,7 +215,7 @@ class Histogram(Mechanism[Counts, NDArray[np.int64]]):
         return answer
 
     def reference_pmf(self, value: Counts) -> ReferenceLaw:
-        """Return the law of the counts, as a function of a tuple of counts."""
+        """Return the distribution of the counts, as a function of a tuple of counts."""
         return self.noise.reference_pmf(self._counts(value))
 
     def _counts(self, value: Counts) -> NDArray[np.int64]:

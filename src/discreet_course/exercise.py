@@ -1,4 +1,4 @@
-"""An exercise: a question, the law that judges its answers, and an explained solution."""
+"""An exercise: a question, the distribution that judges its answers, and an explained solution."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol, final
 @final
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an answer is right, and what is wrong with it if not.
+    """Whether an answer is right, and its mistake if not.
 
     >>> print(Verdict(right=False, words="too large."))
     not yet: too large.

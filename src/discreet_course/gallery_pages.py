@@ -1,4 +1,4 @@
-"""The pages of the gallery, as they lie in the package or beside a checkout."""
+"""The pages of the gallery, from the package or from a checkout."""
 
 from __future__ import annotations
 

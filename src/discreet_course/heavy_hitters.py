@@ -1,7 +1,7 @@
 """Three older ways to find heavy hitters, small enough to read: for study.
 
-Trust: public.  Each person still reports once, through the randomizers that are used in earnest;
-what is simple here is the analyst's side, and it finds less than ``Prefixes``.
+Trust: public.  Each person still reports once, through the production randomizers; only the
+analyst's side is simplified, and it finds less than ``Prefixes``.
 
 ``tree_hist`` (TreeHist; Bassily, Nissim, Stemmer and Thakurta 2017)
     Each person reports the prefix of one length of 1, 2, ..., bits.  From the root down, a node is

@@ -105,7 +105,7 @@ class Hierarchy(Mechanism[Counts, NDArray[np.int64]]):
         return sum(self.sizes) - self.relation.size_is_public
 
     def tree(self, *, distance: int = 1) -> Node:
-        """Return one leaf for each node; nodes of one level lie side by side."""
+        """Return one leaf for each node; nodes of one level are adjacent."""
         moved = whole(distance, name="distance", low=1)
         if self.cells > MOST_LISTED:
             raise too_long()
@@ -143,7 +143,7 @@ class Hierarchy(Mechanism[Counts, NDArray[np.int64]]):
         return saturating_add(nodes, noise)
 
     def reference_pmf(self, value: Counts) -> ReferenceLaw:
-        """Return the law of the counts, as a function of a tuple of counts."""
+        """Return the distribution of the counts, as a function of a tuple of counts."""
         nodes, law = self._nodes(value).tolist(), self.noise.law
 
         def chance(outcome: Sequence[int]) -> Interval:

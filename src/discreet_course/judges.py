@@ -1,8 +1,8 @@
-"""Referees of exercises: a number, a choice, and a program judged by its exact law.
+"""Referees of exercises: a number, a choice, and a program judged by its exact distribution.
 
 A number is compared with one that the library computes when it is needed.  A program draws its
 coins from the ``entropy`` that it is given; all coins are tried (``discreet.noise.exact_law``), so
-its epsilon is that of its law and no estimate.
+its epsilon is that of its distribution and no estimate.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _number(answer: Any) -> float:
 
 
 class UnfitProgramError(Exception):
-    """A program whose law cannot be found; the words say why."""
+    """A program whose distribution cannot be found; the words say why."""
 
 
 class _Late(BaseException):
@@ -116,7 +116,7 @@ class _Late(BaseException):
 
 
 def laws_of(program: Program, pair: tuple[Any, Any]) -> tuple[Law, Law]:
-    """Return the exact laws of a program on two data sets.
+    """Return the exact distributions of a program on two data sets.
 
     >>> laws_of(lambda bit, coins: bit ^ (coins.bits(2) == 0), (0, 1))[0]
     {1: Fraction(1, 4), 0: Fraction(3, 4)}
@@ -182,7 +182,7 @@ def _until(deadline: float) -> Iterator[None]:
 
 
 def epsilon_of(here: Law, there: Law) -> tuple[float, Hashable]:
-    """Return the exact epsilon of two laws, and the output that attains it.
+    """Return the exact epsilon of two distributions, and the output that attains it.
 
     >>> epsilon_of({0: Fraction(3, 4), 1: Fraction(1, 4)}, {1: Fraction(1)})[0]
     inf
@@ -201,7 +201,7 @@ def epsilon_of(here: Law, there: Law) -> tuple[float, Hashable]:
 class PrivateProgram:
     """A program that must lose at most epsilon, and still be of use.
 
-    ``useful`` returns what is missing from the laws of the program on the first pair, or nothing.
+    ``useful`` returns what the distributions of the program on the first pair lack, or nothing.
     """
 
     pairs: tuple[tuple[Any, Any], ...]
@@ -210,14 +210,14 @@ class PrivateProgram:
     example: Program
 
     def verdict(self, answer: Any) -> Verdict:
-        """Try all coins, and compare the laws."""
+        """Try all coins, and compare the distributions."""
         try:
             laws = [laws_of(answer, pair) for pair in self.pairs]
         except DiscreetError:
             raise
         except UnfitProgramError as error:
             return Verdict(right=False, words=str(error))
-        except Exception as error:  # noqa: BLE001  whatever a student's program does
+        except Exception as error:  # noqa: BLE001  a student's program may raise anything
             words = f"the program stopped with {type(error).__name__}: {error}"
             return Verdict(right=False, words=words)
         for (here, there), pair in zip(laws, self.pairs, strict=True):

@@ -3,13 +3,13 @@
 Trust: public.
 
 Definition.  On counts 0, ..., n, with a = e^-epsilon, the truncated geometric mechanism answers o
-on input i with chance (1 - a)/(1 + a) a^|i-o|, and a^|i-o| / (1 + a) for o = 0 and o = n.
+on input i with probability (1 - a)/(1 + a) a^|i-o|, and a^|i-o| / (1 + a) for o = 0 and o = n.
 Theorem (key ``universal-geometric``; Ghosh, Roughgarden and Sundararajan 2012).  For every prior
 and every cost that grows with |truth - answer|, the best epsilon-DP mechanism is this one followed
 by a function of its output: the answer of least expected cost given that output.
 
-Here a is rounded up to a multiple of 2**-64, which keeps every chance rational and the mechanism
-epsilon-DP.
+Here a is rounded up to a multiple of 2**-64, which keeps every probability rational and the
+mechanism epsilon-DP.
 
 Definition.  Among all epsilon-DP mechanisms on a neighbor graph, find one whose expected cost is
 smallest: on average over a prior, or (without one) on the worst input.  The constraints
@@ -24,8 +24,8 @@ Theorem (key ``certified-optimum``).  Let r <= e^epsilon be rational.
     no epsilon-DP mechanism costs less than
     sum over i of min over o of (cost[i][o] + sum over j of (m[i,j,o] - R m[j,i,o])),
     where cost[i][o] is weighted by the prior.  The solver's multipliers make this sharp.
-So the mechanism is private, and the interval contains the best possible cost, whatever the solver
-did.
+So the mechanism is private, and the interval contains the best possible cost, for any output of the
+solver.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def _share(edges: list[tuple[Row, Row]], mean: list[Fraction], growth: Fraction)
 
 
 def _on_grid(line: NDArray[np.float64]) -> Row:
-    """Round a law to multiples of 2**-60 that sum to one; the largest entry takes the rest."""
+    """Round a distribution to multiples of 2**-60; the largest entry makes the sum one."""
     counts = [int(Fraction(float(p)) * _GRID) for p in line]
     counts[counts.index(max(counts))] += _GRID - sum(counts)
     return tuple(Fraction(count, _GRID) for count in counts)
@@ -308,7 +308,7 @@ def _certificate(solved: Solution, problem: Problem) -> Fraction:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Which inputs are neighbors, e^epsilon, and what is to be small on average over a prior.
+    """The neighboring inputs, e^epsilon, and the cost to minimize on average over a prior.
 
     Without a prior the largest expected cost of any input is to be small.
     """
@@ -327,7 +327,7 @@ class Problem:
 @final
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Floats: the laws, a multiplier for each edge and output, and the least favorable prior."""
+    """Floats: distributions, a multiplier for each edge and output, the least favorable prior."""
 
     laws: NDArray[np.float64]
     multipliers: NDArray[np.float64]
@@ -369,7 +369,7 @@ def solve(problem: Problem) -> Solution:
 
 
 def _aim(problem: Problem, cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coefficients of what is to be small."""
+    """Return the coefficients of the cost to minimize."""
     if problem.prior is None:
         return np.append(np.zeros(cost.size), 1.0)
     weights = np.array([float(p) for p in problem.prior])
@@ -377,7 +377,7 @@ def _aim(problem: Problem, cost: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _sums(size: int, width: int, *, extra: bool) -> coo_array:
-    """Return the rows that sum up each law."""
+    """Return the rows that sum up each distribution."""
     from scipy.sparse import coo_array  # noqa: PLC0415  as above
 
     entry = np.arange(size * width)

@@ -12,8 +12,8 @@ than d, the selection is epsilon-DP with epsilon = 2 d / scale, or d / scale if 
 monotone; and its expected error is never above that of the exponential mechanism at the same loss.
 Accuracy.  With k candidates and integer scores, the selected score is more than r below the best
 with the largest probability when all others are exactly r + 1 below.  The best then wins with
-probability E[1 / (1 + H)] for H heads among k - 1 coins of chance x = exp(-(r+1) / scale), which is
-the average of (1 - x)**j over j = 0, ..., k - 1.
+probability E[1 / (1 + H)] for H heads among k - 1 coins of probability x = exp(-(r+1) / scale),
+which is the average of (1 - x)**j over j = 0, ..., k - 1.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class PermuteAndFlip(SelectionMechanism[int]):
         return permute_and_flip(scores=scores, rate=1 / self.scale, entropy=entropy)
 
     def reference_pmf(self, value: Scores) -> ReferenceLaw:
-        """Return the chance of each candidate: p_i E[1 / (1 + heads among the others)]."""
+        """Return the probability of each candidate: p_i E[1 / (1 + heads among the others)]."""
         scores = exact_scores(value, candidates=self.candidates)
         best = max(scores)
         coins = [exp_interval((best - score) / self.scale) for score in scores]
@@ -109,7 +109,7 @@ class PermuteAndFlip(SelectionMechanism[int]):
         return law
 
     def _miss(self, r: int, bits: int) -> Interval:
-        """Enclose the chance that the selected score is more than r below the best."""
+        """Enclose the probability that the selected score is more than r below the best."""
         exponent = (r + 1) / self.scale
         scale = bits + 2 * self.candidates.bit_length() + 2 * math.ceil(2 * exponent)
         low, high = exp_neg(exponent, scale)
@@ -127,7 +127,7 @@ class PermuteAndFlip(SelectionMechanism[int]):
 
 
 def _mean_share(coins: Sequence[Fraction]) -> Fraction:
-    """Return E[1 / (1 + heads)]; it falls in every coin's chance."""
+    """Return E[1 / (1 + heads)]; it falls in every coin's probability."""
     heads = [Fraction(1)]
     for p in coins:
         stay = [chance * (1 - p) for chance in heads] + [Fraction(0)]

@@ -1,8 +1,8 @@
-"""Break this mechanism: puzzles with a hidden fault, exact laws and an audit as referees.
+"""Break this mechanism: puzzles with a hidden fault, exact distributions and an audit as referees.
 
 Each puzzle claims an epsilon.  You may draw answers, audit a pair of neighbors, ask for hints, and
 then name a pair on which the claim fails, or say that it keeps its promise.  A pair is judged by
-the exact laws of both answers, so that luck plays no part.
+the exact distributions of both answers, so that luck plays no part.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ _SHEETS: Final = {
 @final
 @dataclass(slots=True)
 class Puzzle:
-    """A mechanism to break, and the score of whoever tries."""
+    """A mechanism to break, and the player's score."""
 
     name: str
     score: int = _FULL
@@ -181,7 +181,7 @@ class Puzzle:
             place -= int(chance * whole)
             if place < 0:
                 return output
-        raise AssertionError  # chances of a law add up to one
+        raise AssertionError  # probabilities of a distribution add up to one
 
     def estimate(self, here: Any, there: Any, *, n: int = 2000) -> Measured:
         """Audit the claim on a pair, from answers alone."""

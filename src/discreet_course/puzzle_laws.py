@@ -1,6 +1,6 @@
-"""The exact laws of the puzzles: six small mechanisms with a fault, and one without.
+"""The exact distributions of the puzzles: six small mechanisms with a fault, and one without.
 
-Nothing here protects anybody: these programs are broken on purpose.
+Nothing here protects privacy: these programs are broken on purpose.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _collected(pairs: Iterable[tuple[Hashable, Fraction]]) -> dict[Hashable, Fra
 
 
 def clamped_count(count: int, odds: int, most: int) -> dict[Hashable, Fraction]:
-    """Return the law of a count with two-sided geometric noise, clamped to 0 ... most.
+    """Return the distribution of a count with two-sided geometric noise, clamped to 0 ... most.
 
     >>> clamped_count(0, 2, 1)
     {0: Fraction(2, 3), 1: Fraction(1, 3)}
@@ -35,12 +35,12 @@ def clamped_count(count: int, odds: int, most: int) -> dict[Hashable, Fraction]:
 
 
 def honest(rows: Rows) -> Law:
-    """Return the law of a count of ones that keeps its promise, ln 2."""
+    """Return the distribution of a count of ones that keeps its promise, ln 2."""
     return clamped_count(sum(rows), 2, 4)
 
 
 def shared_coin(rows: Rows) -> Law:
-    """Return the law of randomized response where all people share one coin."""
+    """Return the distribution of randomized response where all people share one coin."""
     return _collected(
         [
             (rows, Fraction(3, 4)),
@@ -50,7 +50,7 @@ def shared_coin(rows: Rows) -> Law:
 
 
 def short_noise(rows: Rows) -> Law:
-    """Return the law of a count with noise that ends at one."""
+    """Return the distribution of a count with noise that ends at one."""
     total = sum(rows)
     return {
         total - 1: Fraction(1, 4),
@@ -60,12 +60,12 @@ def short_noise(rows: Rows) -> Law:
 
 
 def busy_patient(rows: Rows) -> Law:
-    """Return the law of a count of visits (entries are patients), with noise for one visit."""
+    """Return the distribution of a count of visits (of patients), with noise for one visit."""
     return clamped_count(len(rows), 2, 4)
 
 
 def bare_counts(rows: Rows) -> Law:
-    """Return the law of comparing two counts with a noisy threshold, and no noise of their own."""
+    """Return the distribution of comparing two exact counts with a noisy threshold."""
     thresholds = range(5)
     chances = clamped_count(2, 2, 4)
     return _collected(
@@ -75,12 +75,12 @@ def bare_counts(rows: Rows) -> Law:
 
 
 def no_data(rows: Rows) -> Law:
-    """Return the law of a noisy count that says so when the table is empty."""
+    """Return the distribution of a noisy count that says so when the table is empty."""
     return {"no data": Fraction(1)} if not rows else clamped_count(len(rows), 2, 4)
 
 
 def exact_size(rows: Rows) -> Law:
-    """Return the law of a noisy sum that is divided by the exact number of rows."""
+    """Return the distribution of a noisy sum that is divided by the exact number of rows."""
     noisy = clamped_count(sum(rows), 2, 4)
     size = max(len(rows), 1)
     return _collected([(Fraction(int(str(y)), size), chance) for y, chance in noisy.items()])

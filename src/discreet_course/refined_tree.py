@@ -7,9 +7,9 @@ v_h = 2**h / (2**(h+1) - 1), estimate a block of height h as v_h times its noisy
 times the sum of the estimates of its two halves; the sum of the first t values is the sum of
 estimates at the binary digits of t.
 Theorem (key ``refined-tree``; Honaker 2015).  The estimate of a block is unbiased and has v_h times
-the variance of one draw, the least that a linear estimate from the block and what is inside it can
-have.  Proof.  v_0 = 1; two halves have 2 v_{h-1} together, and weights inverse to the variances 1
-and 2 v_{h-1} give v_h = 2 v_{h-1} / (1 + 2 v_{h-1}).
+the variance of one draw, the least that a linear estimate from the block and the blocks inside it
+can have.  Proof.  v_0 = 1; two halves have 2 v_{h-1} together, and weights inverse to the variances
+1 and 2 v_{h-1} give v_h = 2 v_{h-1} / (1 + 2 v_{h-1}).
 The loss is that of ``BinaryTreeCounter``, with about half of its variance.
 
 Definition.  The tail of a weighted sum of draws is that of its sum with normal noise (key
@@ -63,7 +63,7 @@ class RefinedTreeCounter(Counter):
         return 2 * self.length - self.length.bit_count()
 
     def tree(self, *, distance: int = 1) -> Node:
-        """Return one leaf for each block; blocks of one height lie side by side."""
+        """Return one leaf for each block; blocks of one height are adjacent."""
         leaf, heights = self._listed(distance), []
         for size in (1 << h for h in range(self.depth)):
             ends = range(size, self.length + 1, size)

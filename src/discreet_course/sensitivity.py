@@ -6,7 +6,7 @@ Definition.  The sensitivity of a vector q under a norm is the largest distance 
 over all neighbors D and D'.
 Theorem (key ``sensitivity``; Dwork, McSherry, Nissim and Smith 2006).  Let a unit hold at most c
 rows.
-    Counts of k conditions, where a row meets at most r: one unit contributes a vector with at
+    Counts of k conditions, if a row meets at most r: one unit contributes a vector with at
     most min(k, c r) entries other than zero, none above c, that add up to at most c r.  Adding or
     removing it moves the counts by that vector, replacing it by the difference of two.
     Sum of values in [low, high]: a unit of 1 to c rows contributes between min(low, c low) and
@@ -43,7 +43,7 @@ class Sensitivity:
 def count_sensitivity(
     relation: Relation | str, *, conditions: int = 1, overlap: int = 1, rows: int = 1
 ) -> Sensitivity:
-    """Bound the sensitivity of ``conditions`` counts, where a row meets at most ``overlap``.
+    """Bound the sensitivity of ``conditions`` counts, if a row meets at most ``overlap``.
 
     ``rows`` is how many rows one unit may hold.  A histogram is the case of overlap 1.
 

@@ -74,7 +74,7 @@ def _tables(words: str) -> list[Any]:
 
 
 def ask_quiz(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the questions of the checkpoint and what is said to each choice.
+    """Yield the questions of the checkpoint and the reply to each choice.
 
     >>> [*ask_quiz(["9", "1"])][1]
     'give the number of a choice.'

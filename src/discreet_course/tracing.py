@@ -3,8 +3,8 @@
 Homer and others 2008; Dwork, Smith, Steinke, Ullman and Vadhan 2015, Robust
 Traceability from Trace Amounts.
 
-Definition.  n people have d independent bits each, the j-th with chance p[j].  Their averages y are
-published, perhaps with noise.  The *score* of somebody with bits q is the sum over j of
+Definition.  n people have d independent bits each, the j-th with probability p[j].  Their averages
+y are published, perhaps with noise.  The *score* of a person with bits q is the sum over j of
 (y[j] - p[j]) (q[j] - p[j]) / (p[j] (1 - p[j])).
 Fact.  Without noise scores of members have mean d / n and scores of strangers 0, and both have a
 standard deviation near sqrt(d / n).  So with a share of false alarms F, a share of about
@@ -15,7 +15,7 @@ and with the bits, so they count like more bits: d bits are worth d (d + 1) / 2.
 Theorem (key ``tracing-bound``).  If the averages are (epsilon, delta)-private when a person is
 exchanged for a stranger, at most a share of e^epsilon F + delta is traced, in expectation.
 Proof.  Let a member be exchanged for a stranger.  Being traced is an event of the release and of
-the bits of the member, who now is a stranger with the same law as any other.
+the bits of the member, who now is a stranger with the same distribution as any other.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Averages = NDArray[np.float64]
 class Traced:
     """How well scores tell members from strangers.
 
-    ``area`` is the chance that a member scores higher than a stranger; ``share`` is the share of
-    members who score higher than all but a share ``alarms`` of the strangers.
+    ``area`` is the probability that a member scores higher than a stranger; ``share`` is the share
+    of members who score higher than all but a share ``alarms`` of the strangers.
     """
 
     area: float
@@ -56,7 +56,7 @@ def people(count: int, rates: Averages, *, entropy: Entropy = SYSTEM) -> Rows:
 
 
 def marginals(rows: Rows) -> Rows:
-    """Return the bits of everybody, and for all pairs of them whether both are set.
+    """Return the bits of every person, and for all pairs of them whether both are set.
 
     Their averages are what tables of one and of two traits say.
 
@@ -68,7 +68,7 @@ def marginals(rows: Rows) -> Rows:
 
 
 def scores(averages: Averages, rates: Averages, rows: Rows) -> Averages:
-    """Return the score of everybody, by the averages of all bits, or of all ``marginals``.
+    """Return the score of every person, by the averages of all bits, or of all ``marginals``.
 
     >>> rates = np.array([0.5, 0.5])
     >>> scores(np.array([0.75, 0.5]), rates, np.array([[1, 0], [0, 0]], np.uint8)).tolist()

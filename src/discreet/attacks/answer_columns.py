@@ -5,7 +5,7 @@ Trust: public.  A bound holds only if an event is the same function of an answer
 Definition.  An answer is taken apart: its *shape* (types, lengths, names, texts, the class of an
 error) is one part, and the numbers in it are others, each named by its place.  Numbers in a text
 count too: the rest of the text is its shape.  ``label`` is a hash of both.
-Everything here is a function of one answer alone, whatever other answers it is drawn with.  So
+Everything here is a function of one answer alone, independent of the answers drawn with it.  So
 integers and floats have columns of their own, and columns are joined by name.
 """
 

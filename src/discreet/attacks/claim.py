@@ -1,4 +1,4 @@
-"""A family of privacy claims: which of its members two chances still allow.
+"""A family of privacy claims: which of its members two probabilities still allow.
 
 Trust: public.
 
@@ -92,11 +92,11 @@ class Claim(ABC):
         """Say how strongly events speak against the promise, in floats, to choose one of them."""
 
     def point(self, p: Floats, q: Floats, delta: float) -> float:  # noqa: ARG002 (for curves)
-        """Return the parameter itself, were p and q the chances."""
+        """Return the parameter itself, were p and q the probabilities."""
         return float(self.guess(p, q))
 
     def curve(self, p: Fraction, q: Fraction) -> tuple[Level, ...]:
-        """Return the least possible epsilon at several deltas, and what is claimed there."""
+        """Return the least possible epsilon at several deltas, and the claimed epsilon there."""
         return tuple(epsilon_level(p, q, delta) for delta in DELTAS)
 
 

@@ -2,8 +2,8 @@
 
 Trust: public.
 
-Definition.  An event E of outputs has chance p on one neighbor and q on the other.  If p >= P and
-q <= Q are known, every family of promises has a least member that is still possible.
+Definition.  An event E of outputs has probability p on one neighbor and q on the other.  If p >= P
+and q <= Q are known, every family of promises has a least member that is still possible.
 
 Theorem (key ``event-bounds``; Kairouz, Oh and Viswanath 2015, The Composition Theorem for
 Differential Privacy; Lokna and others 2023, Group and Attack: Auditing Differential Privacy).
@@ -117,7 +117,7 @@ class PureClaim(Claim):
         return log_ratios(p, q, 0.0)
 
     def curve(self, p: Fraction, q: Fraction) -> tuple[Level, ...]:
-        """Return the least possible epsilon at several deltas; what is claimed holds at all."""
+        """Return the least possible epsilon at several deltas; the claim holds at all of them."""
         return ApproximateClaim(delta=0, epsilon=self.epsilon).curve(p, q)
 
 
@@ -241,7 +241,7 @@ class Curve(Claim):
 
 
 def claim_of(promise: object) -> Claim:  # noqa: PLR0911  one for each kind of promise
-    """Return the claim that a number, a loss or nothing stands for.
+    """Return the claim that a number, a loss or None denotes.
 
     >>> claim_of(1), claim_of(None)
     (PureClaim(epsilon=Fraction(1, 1)), PureClaim(epsilon=None))

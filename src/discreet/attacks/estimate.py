@@ -2,11 +2,11 @@
 
 Trust: public.
 
-Theorem (key ``audit-bound``).  Whatever the mechanism, the bound is above the true parameter with a
-chance of at most ``level``.
-Proof.  The pair and the event are chosen before the answers are drawn that judge them (key
-``held-out-event``).  Each of P[E] >= p and P'[E] <= q fails with a chance of at most level / 2
-(key ``clopper-pearson``); where both hold, the bound follows (key ``event-bounds``).
+Theorem (key ``audit-bound``).  For every mechanism, the bound is above the true parameter with
+probability at most ``level``.
+Proof.  The pair and the event are chosen before the answers that judge them are drawn (key
+``held-out-event``).  Each of P[E] >= p and P'[E] <= q fails with probability at most level / 2 (key
+``clopper-pearson``); if both hold, the bound follows (key ``event-bounds``).
 Assumes: answers are independent draws, and the data sets are neighbors.
 A bound below a claim does not prove the claim: another event, or other neighbors, may lose more.
 """
@@ -39,7 +39,7 @@ _MOST: Final = 10**9
 _SEARCH: Final = 0.01
 
 
-def estimate_epsilon(  # noqa: PLR0913  what is measured, and how surely
+def estimate_epsilon(  # noqa: PLR0913  the measurement and its confidence
     mechanism: object,
     neighbors: Pair | Iterable[Pair],
     n: int,
@@ -52,11 +52,12 @@ def estimate_epsilon(  # noqa: PLR0913  what is measured, and how surely
 
     Args:
         mechanism: a function of a data set, a mechanism, or another subject of this room.
-        neighbors: two data sets, as a tuple; or a list of such pairs, of which the worst is
-            looked for first.
+        neighbors: two data sets, as a tuple; or a list of such pairs, from which the worst is
+            selected first.
         n: how many answers about each data set are judged.
-        claim: what was promised: an epsilon, a loss, or a claim.  It decides what is measured.
-        level: the chance that the bound is too high.
+        claim: what was promised: an epsilon, a loss, or a claim.  It selects the measured
+            parameter.
+        level: the probability that the bound is too high.
         learned: how many more answers about each are drawn to choose the event; n unless given,
             and at most 200,000.
 
@@ -94,7 +95,7 @@ def event_for(subject: Subject, pair: Pair, sample: int, claim: Claim, *, level:
 
 
 def _refuse_failures(answers: list[Answers]) -> None:
-    """Refuse a subject that never answers: that it tells nothing would be no news."""
+    """Refuse a subject that never answers: its privacy would be a trivial result."""
     kinds = {
         answer.kind if isinstance(answer, Raised) else ""
         for drawn in answers
@@ -150,7 +151,7 @@ def judged_bound(  # noqa: PLR0913  everything that a result says
 
 
 def level_of(value: object) -> Fraction:
-    """Read the chance that a bound is too high."""
+    """Read the probability that a bound is too high."""
     level = decimal(value, name="level")
     if not 0 < level < 1:
         raise OutOfRange(

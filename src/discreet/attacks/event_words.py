@@ -57,7 +57,7 @@ def feature_words(kind: str, place: str) -> str:
 
 
 def place_words(place: str) -> str:
-    """Say which number of an answer stands at a place.
+    """Describe which number of an answer is at a place.
 
     >>> place_words("[2]"), place_words("['count']#0 (length)")
     ('the third number', "the length of the first number that is printed in ['count']")

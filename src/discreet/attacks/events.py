@@ -3,9 +3,9 @@
 Trust: public.
 
 Theorem (key ``held-out-event``; Bichsel and others 2021, DP-Sniper).  If an event is chosen before
-the answers by which it is judged are drawn, its hits among them are binomial with its true
-chances, and bounds for these hold at their level, whatever the choice was based on and however
-many events were tried.
+the answers that judge it are drawn, its hits among them are binomial with its true probabilities,
+and bounds for these hold at their level, for any basis of the choice and any number of tried
+events.
 Proof.  Given everything that the choice looked at, the event is fixed and
 the new answers are independent of it; the statement holds under that condition, and so without it.
 
@@ -87,7 +87,7 @@ def choose(learn: Sides, select: Sides, claim: Claim, level: float) -> Event:
         for scorer in _scorers(learn)
     ]
     event = _best(scored, claim, level)
-    for milder in _MILDER:  # too few answers to promise anything: then what is likely will do
+    for milder in _MILDER:  # too few answers for a guarantee: use the likely event
         if event.promise > 0:
             break
         likely = _best(scored, claim, milder)

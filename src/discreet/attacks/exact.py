@@ -1,18 +1,19 @@
-"""Refutation without chance: what is lost, from the laws of the answers themselves.
+"""Deterministic refutation: the loss, computed from the distributions of the answers.
 
 Trust: public.
 
-Definition.  A mechanism that exposes its law says with which chance each outcome comes, enclosed
-between rationals.  An outcome that a law does not list has no chance, unless the law says so.
+Definition.  A mechanism that exposes its distribution says with which probability each outcome
+comes, enclosed between rationals.  An outcome that a distribution does not list has probability 0,
+unless the distribution says otherwise.
 Theorem (key ``likeliest-first``).  With outcomes in falling order of their ratio p(y) / q(y), the
 sets of the first k hold the one with the largest P[S] - e^eps P'[S] for every epsilon, and so the
 largest epsilon at every delta, and the largest mu.  With delta 0 it is the first outcome alone.
 Proof.  By Neyman and Pearson 1933 the largest difference is taken by all outcomes with
 p(y) > e^eps q(y).  A trade-off is linear between these sets, and the curve of mu is concave, so it
 is crossed at one of them if at all.
-For zCDP the divergences are summed over all outcomes (key ``finite-mechanism``), which is no less
-than over two.  Chances of one law are rounded down and those of the other up, so bounds hold for
-all laws in the enclosures.
+For zCDP the divergences are summed over all outcomes (key ``finite-mechanism``), and the sum is at
+least that over two.  Probabilities of one distribution are rounded down and those of the other up,
+so bounds hold for all distributions in the enclosures.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from discreet.noise import ExactLaw, ReplayEntropy, exact_law
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enumerated:
-    """A program that draws all its chances from ``entropy``: its law is found by trying them all.
+    """A program that draws all its randomness from ``entropy``: enumeration gives its distribution.
 
     >>> coins = Enumerated(program=lambda data, entropy: data ^ (entropy.bits(2) == 0))
     >>> coins.law(0).mass
@@ -50,7 +51,7 @@ class Enumerated:
     unexplored: Fraction = Fraction(1, 10**12)
 
     def law(self, data: Any) -> ExactLaw[Any]:
-        """Return the chances of all outcomes, up to what is left unexplored."""
+        """Return the probabilities of all outcomes, up to the unexplored mass."""
         return exact_law(lambda entropy: self.program(data, entropy), unexplored=self.unexplored)
 
 
@@ -76,14 +77,14 @@ def exact_epsilon(
     claim: object = None,
     outcomes: Iterable[Any] | None = None,
 ) -> Measured:
-    """Bound from below what a mechanism loses, by its law; of several pairs the worst is shown.
+    """Bound a mechanism's loss from below, by its distribution; of several pairs, show the worst.
 
     Args:
         mechanism: a mechanism with ``reference_pmf`` or ``law``, or a function from a data set to
-            the chances of outcomes.
+            the probabilities of outcomes.
         neighbors: two data sets, as a tuple, or a list of such pairs.
         claim: what was promised: an epsilon, a loss, or a claim.
-        outcomes: which outcomes to look at, where there are infinitely many.
+        outcomes: the outcomes to examine, if there are infinitely many.
 
     >>> from discreet.mechanisms import RandomizedResponse
     >>> print(exact_epsilon(RandomizedResponse(epsilon=1), (0, 1), claim="0.9"))

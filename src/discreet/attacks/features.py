@@ -8,7 +8,7 @@ Definition.  From a number x that an answer holds,
              drawn in floating point has a grain that depends on where it is added;
     ending   the last four bits of its mantissa, or of the integer;
     class    whether it is missing, not a number, infinite, a zero of either sign, or plain.
-From all numbers together come the sum, the smallest, the largest, and where the largest stands.
+From all numbers together come the sum, the smallest, the largest, and the position of the largest.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _table(columns: Columns, empty: float) -> list[tuple[str, Floats]]:
 def _sum(columns: Columns) -> Floats:
     total = np.zeros(columns.n)
     with np.errstate(invalid="ignore", over="ignore"):
-        for _, values in _table(columns, 0.0):  # what is missing adds nothing, so order is fixed
+        for _, values in _table(columns, 0.0):  # missing values add 0, so the order is fixed
             total = total + values
     return total
 

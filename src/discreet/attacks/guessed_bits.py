@@ -7,38 +7,40 @@ in).  Answers are (epsilon, delta)-private when one bit changes.  Some bits are 
 answers, others are left alone.  W guesses are right.  Let c = e^epsilon / (1 + e^epsilon).
 
 Theorem (key ``guessed-bits``; Steinke, Nasr and Jagielski 2023).  If delta = 0, then given the
-answers, W is stochastically at most the number of heads of as many coins with chance c as there
-are guesses.
-Proof.  Given the bits before the i-th, the chances of an answer with the i-th bit 0 and 1 are means
-over the later bits, so their ratio is within e^epsilon.  By Bayes, given the answer as well, the
-i-th bit is 0 with a chance of at most c, and 1 too.  So whatever the guesses before, the next one
-is right with a chance of at most c; add them up one by one.
+answers, W is stochastically at most the number of heads among as many coins of probability c as
+there are guesses.
+Proof.  Given the bits before the i-th, the probabilities of an answer with the i-th bit 0 and 1 are
+means over the later bits, so their ratio is within e^epsilon.  By Bayes, given the answer as well,
+the i-th bit is 0 with probability at most c, and 1 likewise.  So for any earlier guesses, the next
+one is right with probability at most c; add them up one by one.
 
 Theorem (key ``guessed-bits-approximate``).  If at most r bits are guessed, r fixed in advance, then
     P[W >= v] <= P[B_r >= v] + m delta (1 - c) (pi_0 + ... + pi_(r-1)) / r,
-where B_k counts the heads of k coins with chance c, and pi_k is the chance of its likeliest value.
+where B_k counts the heads of k coins with probability c, and pi_k is the probability of its
+likeliest value.
 Proof.  Let r bits be guessed; fewer are filled up by guesses at will.  Given the answer y, reveal
-the guessed bits in an order drawn at random.  When bit i comes up, P0 and P1 are the chances of y
-given the bits revealed so far and the i-th, means over the others.  Flag the bit with a chance of
-(P1 - e^epsilon P0)+ / P1 if it is 1, and (P0 - e^epsilon P1)+ / P0 if it is 0.  Without a flag its
-two values have weights within e^epsilon of each other, so the guess is right with a chance of at
-most c; if f is the chance of a flag, with one of at most c + f (1 - c).
+the guessed bits in an order drawn at random.  When bit i comes up, P0 and P1 are the probabilities
+of y given the bits revealed so far and the i-th, means over the others.  Flag the bit with
+probability (P1 - e^epsilon P0)+ / P1 if it is 1, and (P0 - e^epsilon P1)+ / P0 if it is 0.  Without
+a flag its two values have weights within e^epsilon of each other, so the guess is right with
+probability at most c; if f is the probability of a flag, with one of at most c + f (1 - c).
 Let X_j = P[B_(r-j) >= v - W_j] after j guesses, W_j of them right; X_0 = P[B_r >= v], and X_r says
-whether W >= v.  With k = r - j - 1, a guess that is right with chance p moves X_j on average by
-(p - c) P[B_k = v - W_j - 1], which is at most f (1 - c) pi_k.  So what is added to P[B_r >= v] is
-at most (1 - c) times the sum of pi_k times the chance of a flag at the guess with k to come.
-At each place bit i stands with chance 1 / r, if it is guessed.  Its flag then has a chance of at
+whether W >= v.  With k = r - j - 1, a guess that is right with probability p moves X_j on average
+by (p - c) P[B_k = v - W_j - 1], which is at most f (1 - c) pi_k.  So the increase over P[B_r >= v]
+is at most (1 - c) times the sum of pi_k times the probability of a flag at the guess with k to
+come.
+If bit i is guessed, it is at each place with probability 1 / r.  Its flag then has probability at
 most delta, averaged over y and bits: (.)+ is convex, so it does not grow if bits are averaged over,
 and with all other bits known the mean over both values of the i-th is that of (P1 - e^epsilon P0)+
 and (P0 - e^epsilon P1)+, summed over y: at most delta each.  Sum over the m bits.
 
-Theorem (key ``one-run-audit``).  Let L be a chance at which that bound, at v = W, is at most the
-level.  Then L > c with a chance of at most the level.
+Theorem (key ``one-run-audit``).  Let L be a probability at which that bound, at v = W, is at most
+the level.  Then L > c with probability at most the level.
 Proof.  Let v be the least count for which some c' > c has a bound of at most the level.  Answers
-that are (epsilon, delta)-private are so for the larger epsilon' of c' too.  So L > c implies
-W >= v, with a chance of at most the bound at c' and v.
+that are (epsilon, delta)-private are so for the larger epsilon' of c' too.  So L > c implies W >=
+v, which has probability at most the bound at c' and v.
 With delta = 0 this holds given the answers, for the number of guesses that were made.
-Averages of pi_0 ... pi_(r-1) do not grow with r, so a smaller r may stand for a larger one there.
+Averages of pi_0 ... pi_(r-1) do not grow with r, so a smaller r may replace a larger one there.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ from discreet.loss.privacy_loss import PrivacyCurve
 __all__ = ["guessed"]
 
 Bits = Sequence[int] | NDArray[np.integer]
-"""The secret of everybody: 0 or 1."""
+"""The secret of each person: 0 or 1."""
 Guesses = Bits | Sequence[int | None]
 
 ABSTAIN: Final = -1
@@ -91,7 +93,7 @@ def guessed(  # noqa: PLR0913  what was guessed, what was promised, and how sure
         delta: the delta that goes with epsilon.
         most: the most guesses that could have been made, fixed before the answers were seen; needed
             where delta is above 0 and some bits are not guessed.
-        level: the chance that the bound is too high.
+        level: the probability that the bound is too high.
         event: what to call the guesses.
 
     >>> print(guessed([0, 1] * 500, [0, 1] * 500, claim=1))
@@ -177,12 +179,12 @@ def _claimed(claim: object, delta: Fraction) -> float | None:
 
 
 def _least(right: int, coins: int, failures: Fraction, level: object) -> Fraction:
-    """Return a chance whose bound is at most the level: close to the largest, or 0."""
+    """Return a probability whose bound is at most the level: close to the largest, or 0."""
     least = at_least(right, coins, level=level)
     if failures == 0:
         return least
     total = decimal(level, name="level")
-    for _ in range(_ROUNDS):  # towards the largest chance that is still refuted, from above
+    for _ in range(_ROUNDS):  # towards the largest probability that is still refuted, from above
         rest = total - _failed(coins, failures, least) if least > _HALF else Fraction(0)
         if rest <= 0:
             return Fraction(0)
@@ -196,8 +198,8 @@ def _least(right: int, coins: int, failures: Fraction, level: object) -> Fractio
 
 
 def _failed(coins: int, failures: Fraction, chance: Fraction) -> Fraction:
-    """Return what failures add to the chance of many right guesses, rounded up."""
-    rounded = Fraction(float_down(chance))  # the term falls as the chance grows
+    """Return what failures add to the probability of many right guesses, rounded up."""
+    rounded = Fraction(float_down(chance))  # the term falls as the probability grows
     places = min(coins, _MOST_PEAKS)
     return failures * (1 - rounded) * _peaks(places, rounded) / places
 

@@ -16,16 +16,16 @@ class Measured:
     """A lower bound of a privacy parameter, and what it rests on.
 
     Attributes:
-        parameter: what is bounded: epsilon, rho or mu.
-        lower: the parameter is at least this, unless a chance of at most ``level`` came true.
-        estimate: the same without a margin for chance; it proves nothing.
-        claimed: what was promised, if anything was; rounded up.
+        parameter: the bounded parameter: epsilon, rho or mu.
+        lower: the parameter is at least this, except with probability ``level``.
+        estimate: the same without a confidence margin; it proves nothing.
+        claimed: the claimed parameter, if there was a claim; rounded up.
         delta: the delta that goes with an epsilon.
-        event: which outputs tell the neighbors apart, in words.
+        event: which outputs distinguish the neighbors, in words.
         hits: how many outputs of each neighbor were in the event.
-        n: how many outputs of each neighbor were judged; 0 if the laws themselves were.
-        level: the chance that the bound is too high; 0 if it follows from exact laws.
-        pair: which neighbors, where several were tried.
+        n: how many outputs of each neighbor were judged; 0 if the distributions themselves were.
+        level: the probability that the bound is too high; 0 if it follows from exact distributions.
+        pair: which neighbors, if several were tried.
         drawn: how many outputs of each side were drawn in all, also to search and to learn, by an
             audit that stops by itself; otherwise 0.
         curve: what the same event says of epsilon at several deltas: a delta, the bound, and what
@@ -36,7 +36,7 @@ class Measured:
     >>> print(found)
     epsilon >= 1.54, claimed 1: VIOLATED (5000 against 1000 of 10000: the value is at most 3)
 
-    Where the answers outside of the event say more, these are counted:
+    If the answers outside of the event say more, these are counted:
 
     >>> from dataclasses import replace
     >>> print(replace(found, hits=(9000, 5000), claimed=None))

@@ -22,7 +22,7 @@ _GROWTH: Final = 3
 
 
 def pairs_of(neighbors: object) -> list[Pair]:
-    """Return one pair as a list of one, and a list of pairs as it is.
+    """Return one pair as a list of one, and a list of pairs unchanged.
 
     >>> pairs_of((0, 1)), pairs_of([(0, 1), (1, 0)])
     ([(0, 1)], [(0, 1), (1, 0)])

@@ -2,13 +2,13 @@
 
 Trust: public.
 
-Definition.  K of n independent trials hit, each with chance p.  ``at_least`` returns L and
+Definition.  K of n independent trials hit, each with probability p.  ``at_least`` returns L and
 ``at_most`` returns U, functions of K, n and a level a.
 Theorem (key ``clopper-pearson``; Clopper and Pearson 1934).  P[L > p] <= a and P[U < p] <= a, for
 every p.
 Proof.  L(k) is such that P_{L(k)}[K >= k] <= a.  Let k be the least count with L(k) > p.  Then
-P[L(K) > p] <= P_p[K >= k] <= P_{L(k)}[K >= k] <= a, because that chance grows with p.  U is one
-minus the L of the misses.
+P[L(K) > p] <= P_p[K >= k] <= P_{L(k)}[K >= k] <= a, because that probability grows with p.  U is
+one minus the L of the misses.
 Nothing rests on a float: a library's quantile is a first guess, and moves outward until the tail
 at it, enclosed by :func:`tail`, is at most a.
 """
@@ -34,7 +34,7 @@ _SMALL: Final = 40
 
 
 def at_least(hits: int, n: int, *, level: object) -> Fraction:
-    """Return a chance that is above the true one with a chance of at most ``level``.
+    """Return a probability that is above the true one with probability at most ``level``.
 
     >>> round(float(at_least(5000, 10_000, level="0.025")), 6)
     0.490151
@@ -46,7 +46,7 @@ def at_least(hits: int, n: int, *, level: object) -> Fraction:
 
 
 def at_most(hits: int, n: int, *, level: object) -> Fraction:
-    """Return a chance that is below the true one with a chance of at most ``level``.
+    """Return a probability that is below the true one with probability at most ``level``.
 
     >>> round(float(at_most(0, 1000, level="0.025")), 6)
     0.003682
@@ -72,8 +72,8 @@ def _lower(hits: int, n: int, level: Fraction) -> Fraction:
 def tail(hits: int, n: int, chance: Fraction) -> Fraction:
     """Return P[K >= hits] for n trials, rounded up.
 
-    The first term is enclosed by logarithms of factorials.  The ratio of each term to the one
-    before falls, so what is left out is at most a geometric series.
+    The first term is enclosed by logarithms of factorials.  The ratio of successive terms
+    decreases, so the tail is at most a geometric series.
 
     >>> float(tail(9, 10, Fraction(1, 2)))  # 11 / 1024
     0.0107421875
@@ -106,7 +106,7 @@ def _log_choose(n: int, k: int) -> Fraction:
 
 @functools.lru_cache(maxsize=4096)
 def _log_factorial(m: int) -> tuple[Fraction, Fraction]:
-    """Enclose log m! by Stirling's series, whose partial sums lie on either side of it."""
+    """Enclose log m! by Stirling's series, whose partial sums alternate around it."""
     low_pi, high_pi = certified.pi(_BITS)
     low_log, high_log = (Fraction(end, 1 << _BITS) for end in certified.log(Fraction(m), _BITS))
     root_low = log(Fraction(2 * low_pi * m, 1 << _BITS)).low / 2

@@ -45,7 +45,7 @@ Column = np.ma.MaskedArray[Any, Any]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedQuestion:
-    """A question to a session; a data set is whatever ``discreet.open`` opens.
+    """A question to a session; a data set is any argument of ``discreet.open``.
 
     ``price`` is what ``ask`` takes, and ``options`` what ``discreet.open`` takes.  ``copies`` is
     how many answers are drawn in one pass over the noise: long arrays and short ones take different
@@ -73,7 +73,7 @@ class AuditedQuestion:
     def totals(self, data: Any) -> tuple[Plan, RawTotals]:
         """Return the totals that noise is drawn on."""
         with self._planned(data) as (session, plan):
-            engine = session._engine  # noqa: SLF001  (totals leave it for nobody else)
+            engine = session._engine  # noqa: SLF001  (totals leave it only here)
             return plan, engine.run(plan.request, order=HashOrder(salt=self.salt))
 
     def drawn(self, plan: Plan, raw: RawTotals, n: int) -> Answers:

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 def numbers(
     values: object, *, name: str, shape: Sequence[int | None], infinite: bool = False
 ) -> Floats:
-    """Return numbers as an array of floats; None in ``shape`` stands for any length.
+    """Return numbers as an array of floats; None in ``shape`` matches any length.
 
     >>> numbers([1, 2.5], name="answers", shape=(2,)).tolist()
     [1.0, 2.5]

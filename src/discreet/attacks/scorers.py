@@ -49,7 +49,7 @@ class Scorer(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class OrderedScorer:
-    """A size (sign 1), or its negative (sign -1); what is missing scores lowest."""
+    """A size (sign 1), or its negative (sign -1); missing values score lowest."""
 
     feature: Feature
     sign: int
@@ -73,7 +73,7 @@ class OrderedScorer:
 class Bins:
     """A feature cut into cells: at distinct values if they are few, else at quantiles.
 
-    Cell 0 is for what is missing, the last cell for values that were not seen before.
+    Cell 0 is for missing values, the last cell for values that were not seen before.
     """
 
     feature: Feature
@@ -83,7 +83,7 @@ class Bins:
 
     @classmethod
     def of(cls, feature: Feature, sides: Iterable[Columns], most: int) -> Bins:
-        """Cut where the values of both neighbors lie."""
+        """Cut at quantiles of the values of both neighbors."""
         both = list(sides)
         values = np.concatenate([feature_values(side, feature) for side in both])
         names = {at: told for side in both for at, told in value_names(side, feature).items()}
@@ -113,7 +113,7 @@ class Bins:
         return np.where(np.isnan(values), 0, codes)
 
     def words(self, cells: Integers) -> str:
-        """Say what is in some cells; neighbors among them are told as one."""
+        """Describe the content of some cells; adjacent cells are described as one."""
         told: list[str] = []
         inside = [int(cell) for cell in cells if 0 < cell < self.size - self.exact]
         for run in np.split(inside, np.flatnonzero(np.diff(inside) != 1) + 1) if inside else ():
@@ -123,7 +123,7 @@ class Bins:
         return listed([*told, *["missing"] * int(cells[0] == 0)])
 
     def _run_words(self, first: int, last: int) -> list[str]:
-        """Say what is in cells that lie side by side."""
+        """Describe the content of adjacent cells."""
         kind = self.feature.kind
         if not self.exact:
             low = None if first == 1 else float(self.cuts[first - 2])
@@ -166,7 +166,7 @@ class CellScorer:
         return f"{first}{more}"
 
     def _cell_words(self, places: Sequence[Any]) -> str:
-        """Say what is in one cell of several features."""
+        """Describe the content of one cell of several features."""
         return " and ".join(
             f"{part.feature} is {part.words(np.array([place]))}"
             for part, place in zip(self.bins, places, strict=True)
@@ -289,7 +289,7 @@ class LinearScorer:
         return cls(tuple(features), np.array(weights), np.array(ranges))
 
     def score(self, columns: Columns) -> Floats:
-        """Return the weighted sum; what is missing counts as the middle of its range."""
+        """Return the weighted sum; a missing value counts as the middle of its range."""
         total = np.zeros(columns.n)
         for feature, weight, (low, high) in zip(
             self.features, self.weights, self.ranges, strict=True

@@ -3,21 +3,21 @@
 Trust: public.
 
 Definition.  An audit goes in stages.  Stage k = 1, 2, ... chooses a pair of neighbors and an event
-by whatever was seen before, draws new answers about the pair, and bounds the parameter from below
+from all earlier observations, draws new answers about the pair, and bounds the parameter from below
 by their hits, at level a / (k (k + 1)).  Answers that have judged teach the stages to come.  The
 audit may end after any stage, for any reason: because a promise is refuted, because answers or
-time are spent, or because somebody is tired of it.  Its bound is the largest of all its stages.
-Theorem (key ``stopped-audit``).  Whatever the mechanism, and whenever the audit ends, its bound is
-above the true parameter with a chance of at most a.
-Proof.  Given all that was seen before, pair, event and number of answers of stage k are fixed, and
-its answers are new: its bound is above the true parameter with a chance of at most
-a / (k (k + 1)) (key ``audit-bound``), under that condition and so without it.  Since
-1 / (k (k + 1)) = 1 / k - 1 / (k + 1), these chances add up to a at most.  So with a chance of at
-least 1 - a no stage would be wrong if all were made, and then the largest bound of those that are
-made is not wrong either.
+time are spent, or because the user stops it.  Its bound is the largest of all its stages.
+Theorem (key ``stopped-audit``).  For every mechanism and every stopping rule, the bound of the
+audit is above the true parameter with probability at most a.
+Proof.  Given all earlier observations, the pair, the event and the number of answers of stage k are
+fixed, and its answers are new: its bound is above the true parameter with probability at most a /
+(k (k + 1)) (key ``audit-bound``), under that condition and so without it.  Since
+1 / (k (k + 1)) = 1 / k - 1 / (k + 1), these probabilities add up to a at most.  So with probability
+at least 1 - a no stage would be wrong if all were made, and then the largest bound of those that
+are made is not wrong either.
 
-Each stage has twice as many answers as the one before, so an audit that is refuted after n answers
-would hardly have been so by fewer than n / 4.
+Each stage has twice as many answers as the one before, so a refutation after n answers would rarely
+have been possible with fewer than n / 4.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SEARCH: Final = 0.01
 _LITTLE: Final = 0.01
 
 
-def refute(  # noqa: PLR0913  what is measured, how surely, and when it ends
+def refute(  # noqa: PLR0913  the measurement, its confidence, and its end
     mechanism: object,
     neighbors: Neighbors,
     most: int,
@@ -69,7 +69,7 @@ def refute(  # noqa: PLR0913  what is measured, how surely, and when it ends
         most: how many answers about each side of pairs are drawn at most, in all.
         claim: what was promised: an epsilon, a loss, or a claim.  Without it nothing is refuted,
             and all answers are drawn.
-        level: the chance that the bound is too high, whenever the audit ends.
+        level: the probability that the bound is too high, whenever the audit ends.
         first: how many answers the first stage judges.
         seconds: after how much time no further stage is begun.
 

@@ -13,7 +13,7 @@ part), or as a sequence of n values of any kind.
     AuditedQuestion  what a session answers, with the release drawn many times on the same totals
     AskedQuestion  what a session answers, each time through a ledger of its own
 
-What goes wrong is an answer as well: an error is seen by whoever asks.
+A failure is an answer as well: the analyst sees the error.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Answers = NDArray[Any] | Mapping[str, NDArray[Any]] | Sequence[Any]
 
 @runtime_checkable
 class Subject(Protocol):
-    """Whatever draws answers about a data set."""
+    """A source of answers about a data set."""
 
     def draw(self, data: Any, n: int) -> Answers:
         """Return n independent answers."""
@@ -52,7 +52,7 @@ class Subject(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An error in place of an answer: its class, and what was told all the same.
+    """An error in place of an answer: its class, and its released part.
 
     >>> Raised("ValueError")
     Raised(kind='ValueError', told='')
@@ -154,7 +154,7 @@ def subject_of(mechanism: object) -> Subject:
 
 _PLACE: Final = "{data}"
 TIMEOUT: Final = "timeout"
-"""What stands for the answer of a run that took too long."""
+"""The answer of a run that took too long."""
 
 
 @final
@@ -166,8 +166,8 @@ class Command:
     shell is involved.  The answer is what the program prints; an exit code other than 0 is a
     failure, which is an answer too.
 
-    A run that takes too long is an answer as well, since whoever waits sees it; ``timeouts`` counts
-    them.  With ``lines`` above 1 one run prints that many answers, a line each; they must be
+    A run that takes too long is an answer as well, since the analyst observes it; ``timeouts``
+    counts them.  With ``lines`` above 1 one run prints that many answers, a line each; they must be
     independent, as if each had been printed by a run of its own, so no such run may time out.
 
     >>> Command("echo {data} 12").draw("some.csv", 2)
@@ -220,7 +220,7 @@ class Command:
     def _run(self, path: str) -> list[Any]:
         words = [word.replace(_PLACE, path) for word in self.words]
         try:
-            done = subprocess.run(  # noqa: S603  (the command is what is audited)
+            done = subprocess.run(  # noqa: S603  (the command is the audited subject)
                 words,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -42,7 +42,7 @@ def demo(
     page: Annotated[Path, typer.Option(help="Where to write the page of pictures.")] = Path(PAGE),
     as_json: JsonOption = False,
 ) -> None:
-    """Take a guided tour on made-up data; needs no network, and takes a few seconds."""
+    """Take a guided tour on generated data; needs no network, and takes a few seconds."""
     with errors_reported(as_json=as_json):
         if not as_json:
             tour(page)

@@ -136,7 +136,7 @@ class AuditedProgram:
         write_result("measured", content, self._text(found), as_json=as_json)
 
     def _measured(self, program: Command, neighbors: Neighbors, claim: Claim) -> Measured:
-        """Stop once the claim is refuted; where there is none, judge half of all at once."""
+        """Stop once the claim is refuted; without a claim, judge half of all at once."""
         claimed = any((self.epsilon, self.rho, self.mu))
         if claimed or (isinstance(neighbors, tuple) and isinstance(neighbors[0], Generator)):
             first = max(_FIRST, self.lines)
@@ -154,7 +154,7 @@ class AuditedProgram:
         return "\n".join([f"{found}{spent}", "", "   delta  epsilon at least  claimed", *rows])
 
     def _claim(self) -> Claim:
-        """Return what is claimed: a rho, a mu, or one epsilon for each delta."""
+        """Return the claim: a rho, a mu, or one epsilon for each delta."""
         given = [name for name in ("epsilon", "rho", "mu") if getattr(self, name)]
         if len(given) > 1 or (self.delta and given not in ([], ["epsilon"])):
             raise WrongKind(

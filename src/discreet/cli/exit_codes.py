@@ -4,18 +4,18 @@ Trust: kernel.  A traceback, or the text of an unknown error, could quote the da
 reported in three sentences.
 
     0   done
-    1   something failed by nobody's decision: data that cannot be computed, a ledger that cannot
-        be reached, no random bits; or all was done, and the output could not be written: stdout
-        is closed, the disk is full, or whoever read it has left, which needs no message
+    1   a failure that is not a refusal: data that cannot be computed, a ledger that cannot be
+        reached, no random bits; or all was done, and the output could not be written: stdout is
+        closed, the disk is full, or the reader of the pipe has left, which needs no message
     2   the command was not understood, or names data, a policy or a ledger that does not exist
     3   the budget does not allow it
     4   the policy does not allow it, or the question cannot be answered
     5   the ledger is damaged, was changed, or belongs to something else
     6   an audit found a violation, or a check a broken promise
 
-A caller may close a stream, give it an encoding that lacks half of the letters, or send it to a
-full disk.  None of this changes what is charged, or a code other than 0: a closed stdout takes
-nothing, and letters that an encoding lacks are written as escapes.  JSON is ASCII.
+A caller may close a stream, give it an encoding that lacks half of the characters, or send it to a
+full disk.  None of this changes the charge, or a code other than 0: a closed stdout takes nothing,
+and characters that an encoding lacks are written as escapes.  JSON is ASCII.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def prepare_streams() -> None:
     os.close(number)
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
-    if sys.stdout is None:  # what is written to it fails, as it should
+    if sys.stdout is None:  # writing to it fails, as it should
         unwritable = os.open(os.devnull, os.O_RDONLY)
         sys.stdout = open(unwritable, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stderr is None:
@@ -153,7 +153,7 @@ def errors_reported(
 ) -> Iterator[Ending]:
     """Turn errors into words on stderr, and into the exit status that belongs to them.
 
-    ``verbose`` tells all numbers of a refusal, and ``again`` says what a second try costs.
+    ``verbose`` prints all numbers of a refusal, and ``again`` says what a second try costs.
     """
     ending = Ending()
     try:
@@ -166,7 +166,7 @@ def errors_reported(
     except (typer.Exit, typer.Abort, KeyboardInterrupt):
         raise
     except BrokenPipeError:
-        ending.code = ending.code or FAILED  # whoever has left hears no word
+        ending.code = ending.code or FAILED  # no message to a reader who has left
     except Exception as error:  # noqa: BLE001 (its text may quote the data)
         tell(stopped_text(error, again=again))
         ending.code = ending.code or FAILED
@@ -214,7 +214,7 @@ def write_result(kind: str, content: dict[str, object], text: object, *, as_json
 
 
 def write_document(document: Document | None, text: object) -> None:
-    """Write a document as JSON, or a text where there is none."""
+    """Write a document as JSON, or else the text."""
     if document is None:
         sys.stdout.write(f"{text}\n")
     else:

@@ -64,7 +64,7 @@ def explain(  # noqa: PLR0913  one for each option
     pictures: PicturesOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what answers give away about one person: odds, budget, and what is not hidden.
+    """Explain what answers reveal about one person: odds, budget, and facts that noise cannot hide.
 
     Nothing is read but the policy and the ledger, whose entries are verified first.
     """
@@ -146,7 +146,7 @@ def _verified(inputs: CommandInputs, *, given: bool) -> Ledger:
 
 
 def _write_new(path: Path, text: str) -> None:
-    """Write a file where there is none; a slip must not cost a ledger."""
+    """Write a new file; a slip must not overwrite a ledger."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

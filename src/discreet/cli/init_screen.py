@@ -34,7 +34,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 def ask_everything(made: PolicyProposal, show: Show, ask: Prompt) -> None:
-    """Ask for everything that makes a policy; Enter accepts what is proposed."""
+    """Ask for everything that makes a policy; Enter accepts the proposal."""
     _check_budget(made.answers.epsilon or "1", made.answers.delta or "1e-9")
     for table in made.tables:
         if made.owner:
@@ -100,7 +100,7 @@ def _ask_table(made: PolicyProposal, table: NewTable, show: Show, ask: Prompt) -
 
 
 def _ask_columns(made: PolicyProposal, table: NewTable, show: Show, ask: Prompt) -> None:
-    """Show all lines, and change those whose letters are given, until Enter."""
+    """Show all lines, and change the selected ones, until Enter."""
     for line in column_lines(table):
         show(line)
     while said := ask("change", "").strip().lower():
@@ -173,7 +173,7 @@ def column_lines(table: NewTable) -> Iterator[str]:
     if len(lines) <= _MANY:
         yield from lines
         return
-    half = (len(lines) + 1) // 2  # what fits beside another: details come with a letter
+    half = (len(lines) + 1) // 2  # what fits next to another: details come with a letter
     for left, right in zip_longest(lines[:half], lines[half:], fillvalue=""):
         yield f"{left[:_HALF]:<{_HALF}} {right[:_HALF]}".rstrip()
 
@@ -200,7 +200,7 @@ def _ask_until(check: Callable[[str], object], show: Show, ask: Callable[[], str
 
 
 def _fault_words(error: DiscreetError) -> str:
-    """Say in a line what is wrong with an answer; errors of one line say what to do themselves."""
+    """Return one line about a wrong answer; errors of one line already say what to do."""
     return error.what if error.args == (error.what,) else f"{error.what} {error.do}"
 
 

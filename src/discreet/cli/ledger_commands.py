@@ -55,7 +55,7 @@ LedgerArgument = Annotated[
 def show(
     ledger: LedgerArgument = None, *, verbose: VerboseOption = False, as_json: JsonOption = False
 ) -> None:
-    """Show accounts, what is left in them, and each question with its cost."""
+    """Show accounts, their balances, and each question with its cost."""
     with errors_reported(as_json=as_json), _opened(ledger) as opened:
         if as_json:
             write_json("ledger", _as_json(opened))
@@ -109,7 +109,7 @@ def backup(path: CopyPath, ledger: LedgerArgument = None, *, as_json: JsonOption
 def anchor(
     ledger: LedgerArgument = None, *, witness: WitnessOption = None, as_json: JsonOption = False
 ) -> None:
-    """Say where the ledger stands, to be kept in another place; or append it to a witness.
+    """Print the head of the ledger, to be kept in another place; or append it to a witness.
 
     A ledger that was put back to an earlier day does not continue its witness, and is refused.
     """
@@ -212,7 +212,7 @@ def account(
     by: Annotated[str, typer.Option(help="Who opens it.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Open an account of somebody's own, below the first one; what it spends counts there too.
+    """Open an account for one person, below the first one; its charges count there too.
 
     Its questions are asked with --account. Nothing happens if it is there with this limit.
     """
@@ -228,7 +228,7 @@ def account(
 def _address(given: str | None) -> str:
     address = given or command_inputs().named_ledger()
     if not is_server(address) and not Path(address).is_file():
-        Ledger.open(address)  # says what is wrong: nothing is there, or only what is left of one
+        Ledger.open(address)  # raises the reason: a missing ledger, or only its remains
     return address
 
 
@@ -305,7 +305,7 @@ def _all_entries(
 def _cost(
     entry: Mapping[str, Any], names: Mapping[str, tuple[str, ...]], *, first: bool = False
 ) -> str:
-    """Return the highest cost of a charge to anybody: in all components of its account, or one."""
+    """Return the highest cost of a charge to any unit: in all components of its account, or one."""
     if entry["kind"] != "charge":
         return ""
     paid = entry["amounts"].get(entry["account"])

@@ -186,7 +186,7 @@ def collect(  # noqa: PLR0913  the options of a table
 
 
 def _target(name: str) -> Literal["population", "reported"]:
-    return cast("Literal['population', 'reported']", name)  # whoever reads it refuses others
+    return cast("Literal['population', 'reported']", name)  # its reader refuses others
 
 
 def _collected_json(collector: Collector) -> dict[str, object]:

@@ -79,9 +79,9 @@ def values_of(value: str, form: Form) -> Iterator[list[object]]:
 
 
 def _named(texts: frozenset[str], text: str) -> object:
-    """Return the value that a text stands for: an integer, unless the form spells it as text.
+    """Return the value of a text: an integer, unless the form spells it as text.
 
-    What has more digits than Python reads is no integer of any form.
+    A number with more digits than Python reads is not a value of any form.
     """
     whole = text.removeprefix("-").isdecimal() and text.isascii() and len(text) <= _DIGITS
     return int(text) if whole and text not in texts else text
@@ -108,7 +108,7 @@ def add_input(collector: Collector, data: bytes) -> Literal["collector", "report
 
 
 def read_file(path: Path) -> bytes:
-    """Return what is in a file, or in stdin."""
+    """Return the content of a file, or of stdin."""
     if str(path) == "-":
         return sys.stdin.buffer.read()
     try:

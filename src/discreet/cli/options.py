@@ -1,4 +1,4 @@
-r"""What commands share: options, where data, policy and ledger are, and examples for the help.
+r"""Shared parts of commands: options, locations of data, policy and ledger, and help examples.
 
 Trust: public.
 
@@ -37,7 +37,7 @@ Data = str | Mapping[str, str]
 class CommandInputs:
     """The rules, the data and the ledger that a command works with.
 
-    Where they are is not shown, because a password may be in an address.
+    Their addresses are not shown, because an address may contain a password.
     """
 
     policy: Policy

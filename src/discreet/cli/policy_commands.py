@@ -53,8 +53,8 @@ def check(
 ) -> None:
     """Say which promises hold in the data. NOT private: exact numbers, for the owner only.
 
-    Asks nothing of the ledger, and writes nothing into it. Ends with 6 if a promise is broken that
-    prices rest on; what is enforced anyway costs accuracy, and ends with 0.
+    Does not read or write the ledger. Exits with 6 if the data breaks a promise that prices rely
+    on. A broken promise that is enforced anyway only costs accuracy, and exits with 0.
     """
     with errors_reported(as_json=as_json) as ending:
         project = command_inputs(data=data_of(data), policy=policy)
@@ -232,7 +232,7 @@ def _seen_from(policy: Path, source: str) -> str:
 
 def _shareable(ledger: str) -> str:
     """Return the address of the ledger without a password."""
-    store_for(ledger, timeout=1)  # refuses what is no address: what follows '#' is a name
+    store_for(ledger, timeout=1)  # refuses an invalid address: a name follows '#'
     place, mark, name = ledger.partition("#")
     if not is_server(ledger):
         return ledger

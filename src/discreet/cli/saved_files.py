@@ -15,7 +15,7 @@ from discreet.errors import WrongKind
 
 
 def refuse_repeats(files: Iterable[Path]) -> None:
-    """Refuse a file that is named twice, in whatever way."""
+    """Refuse a file that is named twice, under any spelling."""
     seen = set()
     for file in files:
         identity = _identity(file)
@@ -39,7 +39,7 @@ def refuse_overwriting(target: Path, inputs: Iterable[Path]) -> None:
 
 
 def save_file(path: Path, data: bytes) -> None:
-    """Write a file so that the old content or the whole new one is there, whatever happens."""
+    """Write a file atomically: a crash leaves the old content or the whole new one."""
     try:
         if path.exists() and not path.is_file():  # a pipe or a device
             path.write_bytes(data)
@@ -58,7 +58,7 @@ def _replace(path: Path, data: bytes) -> None:
     number = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(number, "wb") as file:
-            with suppress(FileNotFoundError):  # whoever may read the old one
+            with suppress(FileNotFoundError):  # the same readers as the old one
                 os.fchmod(number, path.stat().st_mode & 0o777)
             file.write(data)
             file.flush()
@@ -72,11 +72,11 @@ def _replace(path: Path, data: bytes) -> None:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Claim a path where nothing is; what is then written beside it appears there at the end.
+    """Claim an unused path; the file written next to it appears there at the end.
 
     The path holds an empty file meanwhile, so of two runs one is refused.  An error takes
     everything away again.  A run that is killed leaves the empty file, and what it had written
-    under the hidden name beside it.
+    under the hidden name next to it.
     """
     beside = path.with_name(f".{path.stem}.discreet-new{path.suffix}")
     try:
@@ -114,7 +114,7 @@ def _in_the_way(path: Path, beside: Path, error: OSError) -> str:
 
 
 def unwritable_error(what: str) -> WrongKind:
-    """Return what is told where a new table has no place to go."""
+    """Return the error for a new table whose path cannot be used."""
     return WrongKind(
         what=what,
         why="nothing that exists is overwritten, and nothing is charged for a table that has no "
@@ -124,11 +124,11 @@ def unwritable_error(what: str) -> WrongKind:
 
 
 def _identity(path: Path) -> object:
-    """Return what is the same for all names of one file; - is stdin."""
+    """Return a key that is equal for all names of one file; - is stdin."""
     if str(path) == "-":
         return "-"
     try:
         status = path.stat()
-    except OSError:  # there is none yet
+    except OSError:  # it does not exist yet
         return os.path.realpath(path)
     return status.st_dev, status.st_ino

@@ -113,7 +113,7 @@ def password(
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Set the password with which somebody logs in to a server; it is asked for, and not shown."""
+    """Set a person's password for a server; it is prompted for, and not shown."""
     with errors_reported(as_json=as_json):
         found = service.read_site(site)
         if name not in found.people:

@@ -1,8 +1,8 @@
 """``discreet synthesize``: a table of people who do not exist, into a new file.
 
 Trust: public.  The file is claimed before anything is charged, and nothing that exists is
-overwritten: a slip must cost neither a ledger nor a price.  The table is there as a whole or not
-at all, whatever ends the run.
+overwritten: a slip must cost neither a ledger nor a price.  The table is written as a whole or not
+at all, even if the run is killed.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def plan_json(plan: SynthesisPlan) -> dict[str, object]:
 def release_json(
     release: SyntheticRelease, report: ErrorReport, left: Left | None, *, out: Path, rows: int
 ) -> dict[str, object]:
-    """Return what was made, what it cost, how far off it may be, and what is left."""
+    """Return the table's description: size, cost, error bounds and the remaining budget."""
     bounds = [
         {
             "columns": list(release.evidence.domain.names(bound.marginal)),
@@ -228,7 +228,7 @@ def _method(text: str) -> Method:
 
 
 def _new_table(path: Path | None) -> Path:
-    """Return where the table goes, by a name that says in which format."""
+    """Return the destination of the table; its name gives the format."""
     if path is None or path.suffix.casefold() not in _ENDINGS:
         raise unwritable_error("--out does not name a file that ends in .parquet or .csv.")
     return path

@@ -1,4 +1,4 @@
-"""The demo: a guided tour on made-up data, offline, in a few seconds.
+"""The demo: a guided tour on generated data, offline, in a few seconds.
 
 Trust: public.
 """

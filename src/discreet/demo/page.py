@@ -36,7 +36,7 @@ class IntervalMark:
 @final
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """Where values lie on the page, and the round numbers among them."""
+    """The positions of values on the page, and the round numbers among them."""
 
     low: float
     high: float
@@ -115,7 +115,7 @@ svg { max-width: 100%; height: auto; }
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """One stop of the tour: a heading, a few words, what is done, what comes out, pictures."""
+    """One stop of the tour: a heading, a few words, the code, its output, pictures."""
 
     title: str
     words: str

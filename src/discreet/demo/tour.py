@@ -1,7 +1,7 @@
-"""The guided tour on made-up hospital visits: policy, plan, answers, a refusal, the ledger.
+"""The guided tour on generated hospital visits: policy, plan, answers, a refusal, the ledger.
 
-Trust: public.  The data is made up, the same on every machine, so true numbers may be shown beside
-the answers.
+Trust: public.  The data is generated, the same on every machine, so true numbers may be shown next
+to the answers.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _stops(clinic: Session, data: pa.Table) -> Iterator[Stop]:
 
 
 def _summary(clinic: Session, stops: Sequence[Stop]) -> Summary:
-    """Say what was promised, and what is left of it."""
+    """Describe the budget and its balance."""
     promised = odds_of(Pure(epsilon=1))
     left, ledger = clinic.remaining, clinic.ledger
     share = 0 if left is None else int(100 * left.share)

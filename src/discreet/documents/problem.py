@@ -1,6 +1,6 @@
 """Problems: refusals as RFC 9457 documents, each with ways out.
 
-Trust: kernel.  What is told of an error is what the error says: it holds no value of any data.
+Trust: kernel.  A problem shows only the message of its error, which holds no data value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class WayDocument(Part):
 class ProblemDocument(Document):
     """Why something was refused; ``type`` to ``detail`` are those of RFC 9457.
 
-    A charge that does not fit also says in which limit what is needed exceeds what is left.
+    A charge that does not fit also names the limit in which the cost exceeds the balance.
     """
 
     kind: Literal["error"] = "error"
@@ -103,7 +103,7 @@ class ProblemDocument(Document):
         return {name: told[name] for name in _SHORTAGE if name in told}
 
     def written(self) -> dict[str, Any]:
-        """Return plain JSON, without what is not given."""
+        """Return plain JSON, without missing fields."""
         return self.model_dump(mode="json", exclude_none=True)
 
 

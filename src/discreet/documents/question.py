@@ -102,7 +102,7 @@ _Count = Annotated[int | None, Field(strict=True)]
 
 @final
 class QuestionDocument(Document):
-    """A question, what it may cost (epsilon, rho, error or share), and what is bought with it.
+    """A question, its price (epsilon, rho, error or share), and its further purchases.
 
     >>> asked = QuestionDocument.read({"question": "SELECT COUNT(*) AS n FROM t", "epsilon": 0.1})
     >>> asked.epsilon, QuestionDocument.read(asked.written()) == asked
@@ -169,11 +169,11 @@ class QuestionDocument(Document):
 
     @property
     def is_about(self) -> tuple[object, ...]:
-        """All that says what is asked, and nothing of its price."""
+        """The fields that define the question, without its price."""
         return self.question, self.dialect, self.params
 
     def written(self) -> dict[str, Any]:
-        """Return plain JSON, without what is not given."""
+        """Return plain JSON, without missing fields."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def but(self, **changes: Any) -> Self:
@@ -244,7 +244,7 @@ _CLASSES: Final[Mapping[str, Any]] = {
     name: next(kind for place in _PLACES if (kind := vars(place).get(name)) is not None)
     for name in _NODES.split()
 }
-"""The classes of which questions are made."""
+"""The classes that questions are made of."""
 _FRACTION: Final = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?", re.ASCII)
 
 

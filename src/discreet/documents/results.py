@@ -52,7 +52,7 @@ class PriceDocument(Part):
 
 
 class AmountDocument(Part):
-    """One component of a budget: what is left of its limit, exactly."""
+    """One component of a budget: the exact balance of its limit."""
 
     name: str
     left: str
@@ -61,7 +61,7 @@ class AmountDocument(Part):
 
 @final
 class BudgetDocument(Document):
-    """What is left of a budget; ``part`` is the share, from 0 to 1."""
+    """The balance of a budget; ``part`` is the share, from 0 to 1."""
 
     kind: Literal["budget"] = "budget"
     part: float
@@ -70,7 +70,7 @@ class BudgetDocument(Document):
 
     @classmethod
     def of(cls, left: Left) -> BudgetDocument:
-        """Return what is left."""
+        """Return the balance."""
         amounts = list(zip(left.amounts, left.budget.limit, strict=True))
         parts = shown_components(left.budget.currency, amounts)
         return cls(
@@ -123,7 +123,7 @@ class LimitsDocument(Part):
 
 
 class StandingDocument(Part):
-    """Whether a plan was answered before, in which entry; whether it fits, and what it leaves."""
+    """Whether a plan was answered before, and by which entry; whether it fits, and its effect."""
 
     answered: int | None = None
     fits: bool
@@ -186,7 +186,7 @@ class PlanDocument(Document):
     released_by: tuple[str, ...] = ()
     standing: StandingDocument | None = None
     expected: tuple[str, ...] | None = None
-    """What to expect of each output, where the size of the table is public."""
+    """The expected error of each output, if the size of the table is public."""
     size: str | None = None
     """The class of the plan on a server: small, medium or large."""
     curve: tuple[CurvePoint, ...] = ()
@@ -283,7 +283,7 @@ class BoundsDocument(Part):
     high: str
     seen: int | None = None
     outside: float | None = None
-    """About which share of the values lies outside."""
+    """The approximate share of the values outside."""
 
 
 class ShareDocument(Part):
@@ -298,7 +298,7 @@ class ShareDocument(Part):
 
 @final
 class ReleaseDocument(Document, Tabular):
-    """An answer: its rows, what it cost, and what is left."""
+    """An answer: its rows, its cost, and the balance."""
 
     kind: Literal["release"] = "release"
     columns: tuple[OutputDocument, ...]
@@ -418,7 +418,7 @@ def _value(value: Any) -> Any:
 
 
 def _moment(value: Any, kind: str) -> Any:
-    """Return a date or a timestamp of its text; everything else as it is."""
+    """Return a date or a timestamp of its text; everything else unchanged."""
     if isinstance(value, list):
         return [_moment(each, kind) for each in value]
     if isinstance(value, str) and kind in {"date", "timestamp"}:
@@ -427,7 +427,7 @@ def _moment(value: Any, kind: str) -> Any:
 
 
 class ColumnDocument(Part):
-    """What is public about a column."""
+    """The public facts about a column."""
 
     name: str
     type: str
@@ -437,7 +437,7 @@ class ColumnDocument(Part):
 
 
 class TableDocument(Part):
-    """What is public about a table."""
+    """The public facts about a table."""
 
     public: bool
     columns: tuple[ColumnDocument, ...]
@@ -445,17 +445,17 @@ class TableDocument(Part):
 
 @final
 class DatasetDocument(Document):
-    """What is public about a dataset: who is protected, and the columns of its tables."""
+    """The public facts about a dataset: the protected unit, and the columns of its tables."""
 
     kind: Literal["dataset"] = "dataset"
     unit: str
     tables: dict[str, TableDocument]
     receipt: str | None = None
-    """Where its ledger stands."""
+    """The head of its ledger."""
 
     @classmethod
     def of(cls, session: Session) -> DatasetDocument:
-        """Return what is public about the data of a session."""
+        """Return the public facts about the data of a session."""
         tables = {
             table.name: TableDocument(
                 public=bool(table.public), columns=tuple(map(_column, table.columns))

@@ -16,9 +16,9 @@ them if and only if, in this order,
     Proof.  Randomized response has the largest profile of all losses of epsilon, and its figures
     are e**epsilon times the prior odds; min(e**epsilon a, 1 - e**-epsilon (1 - a)); and
     e**epsilon / (1 + e**epsilon).  Solve for epsilon; all of them grow with it.
-With a chance ``delta`` of failure beside epsilon, ``caught`` and ``right`` are lowered by delta
-first, since no profile of (epsilon, delta) exceeds that of epsilon by more.  A posterior has no
-bound that holds always then, so it takes no delta.
+With a failure probability ``delta`` in addition to epsilon, ``caught`` and ``right`` are first
+lowered by delta, since no profile of (epsilon, delta) exceeds that of epsilon by more.  A posterior
+then has no bound that always holds, so it takes no delta.
 The epsilon of the budget is rounded down to twelve digits after the point.
 """
 
@@ -56,7 +56,7 @@ def budget_for(  # noqa: PLR0913  three promises, of one or two numbers each
         caught: the largest share of units in the data that an alarm may catch.
         false_alarms: the rate of false alarms of that alarm.
         right: how often an even guess may be right.
-        delta: the chance of failure of the budget, for ``caught`` and ``right``.
+        delta: the probability of failure of the budget, for ``caught`` and ``right``.
 
     >>> print(budget_for(prior="0.01", posterior="0.05"))
     epsilon 1.65

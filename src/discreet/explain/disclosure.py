@@ -1,4 +1,4 @@
-"""What is explained: some answers, what they lose, whom they are about, and what is known of them.
+"""The subject of an explanation: some answers, their loss, their units, and their public facts.
 
 Trust: public.  Everything here is public: plans, budgets and entries, never data.
 
@@ -18,7 +18,7 @@ from discreet.plan.policy.policy import About
 from discreet.units import PrivacyUnit, Relation
 
 CHANCE: Final = Fraction(1, 10**6)
-"""The chance at which statements about beliefs may fail, where nothing names another."""
+"""The probability at which statements about beliefs may fail, unless another one is given."""
 
 
 @final
@@ -39,14 +39,14 @@ class Disclosure:
     losses: tuple[PrivacyLoss, ...]
     price: str = ""
     chance: Fraction = CHANCE
-    """The chance with which a statement about beliefs may fail."""
+    """The probability with which a statement about beliefs may fail."""
     promise: PrivacyLoss | None = None
     left: str = ""
     theorems: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
     """What the owner promises, and the price rests on."""
     public: tuple[str, ...] = ()
-    """What is not hidden by any noise."""
+    """Facts that no noise hides."""
     cut: tuple[str, ...] = ()
     """What limits may have left out."""
     accuracy: tuple[str, ...] = ()

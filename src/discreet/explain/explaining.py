@@ -31,7 +31,7 @@ from discreet.session import Session
 from discreet.units import PrivacyUnit
 
 
-def explain(  # noqa: PLR0913  what is explained, to whom, and what it does not say itself
+def explain(  # noqa: PLR0913  the subject, the reader, and missing facts
     what: object,
     *,
     audience: str = "analyst",
@@ -45,8 +45,8 @@ def explain(  # noqa: PLR0913  what is explained, to whom, and what it does not 
     Args:
         what: a release, a plan, a session, a ledger, a loss, a budget or a tree.
         audience: "analyst", "subject" (a person in the data), "steward" or "auditor".
-        unit: who is protected, where ``what`` does not say it.
-        about: what the owner says of the data, where no session knows it.
+        unit: the protected unit, if ``what`` does not name it.
+        about: the owner's description of the data, if no session has one.
         account: of a ledger, the account that paid; all of it by default.
         entry: of a ledger, the number of the entry that records an answer; all answers by default.
 

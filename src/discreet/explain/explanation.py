@@ -41,7 +41,7 @@ class Section:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Shown):
-    """What a disclosure means, told to one audience.
+    """The meaning of a disclosure, for one audience.
 
     >>> from discreet.explain import explain
     >>> from discreet.loss import Pure

@@ -85,13 +85,13 @@ class Figures:
     household: GuessOdds | None
     posteriors: tuple[tuple[Fraction, float], ...]
     chance: Fraction
-    """The chance with which a belief may rise above its bound; 0 for a pure loss."""
+    """The probability with which a belief may rise above its bound; 0 for a pure loss."""
     ratio: float
     promise: GuessOdds | None
 
     @classmethod
     def of(cls, disclosure: Disclosure) -> Figures:
-        """Compute them for what is disclosed."""
+        """Compute them for a disclosure."""
         guesses = Guesses(*_telling(disclosure.losses))
         pure = math.isfinite(guesses.ratio())
         chance = Fraction(0) if pure else disclosure.chance
@@ -111,7 +111,7 @@ class Figures:
 
     @property
     def alarming(self) -> bool:
-        """Whether most units are caught by an alarm that hardly ever sounds for others."""
+        """Whether most units are caught by an alarm that almost never sounds for others."""
         return self.one.caught[0][1] > _ALARMING
 
     def as_json(self, relation: Relation) -> dict[str, Any]:
@@ -133,9 +133,9 @@ class Figures:
 
 
 def _telling(losses: tuple[PrivacyLoss, ...]) -> Iterator[PrivacyLoss]:
-    """Leave out a rho beside the profile that it was taken from: its curve is below that of rho.
+    """Leave out a rho next to the profile that it was taken from: its curve is below that of rho.
 
-    Whatever is left out, the others are bounds.
+    The remaining ones are bounds in any case.
     """
     known = [loss.concentrated() for loss in losses if isinstance(loss, Profile)]
     rhos = [rho for rho in known if rho is not None]

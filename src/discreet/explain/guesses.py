@@ -1,17 +1,17 @@
-"""What somebody can guess about one unit from answers of a known loss, and how often it is right.
+"""The best guess about one unit from answers of a known loss, and how often it is right.
 
 Trust: public.  Every number is an upper bound on what an attacker achieves.
 
 Definition.  An observer who knows everything else decides between two worlds one step apart: the
-unit is in the data or not, or its data is one of two versions.  Let P and Q be the laws of the
-answers in the two, and T(a) the largest P[S] over all sets S with Q[S] <= a: the best catch rate
-at a chance a of a false alarm.
+unit is in the data or not, or its data is one of two versions.  Let P and Q be the distributions of
+the answers in the two, and T(a) the largest P[S] over all sets S with Q[S] <= a: the best catch
+rate at a probability a of a false alarm.
 Theorem (key ``guessing-odds``; Kairouz, Oh and Viswanath 2015; Dong, Roth and Su 2022).  With
-d = delta(0): an even guess is right with a chance of at most (1 + d) / 2, so of 100 answers that
+d = delta(0): an even guess is right with probability at most (1 + d) / 2, so of 100 answers that
 suggest "yes", at least 50 (1 - d) come without the unit and at most 50 (1 + d) with it, and
 T(a) <= 1 - tradeoff(a).
 Theorem (key ``posterior-bound``; Kifer and Machanavajjhala 2014; Kasiviswanathan and Smith 2014).
-Outside a set of answers that occurs with a chance of at most c where the unit is in the data, the
+Outside a set of answers that occurs with probability at most c where the unit is in the data, the
 likelihood ratio is at most e**r for r = epsilon(t c) - log(1 - t), for every t between 0 and 1.  A
 prior p then becomes at most p e**r / (1 - p + p e**r).  A pure loss needs no such set, with r its
 epsilon.
@@ -19,8 +19,8 @@ epsilon.
     q < e**-r p, so t c >= delta(E) >= P[B] - e**E Q[B] >= P[B] (1 - e**(E-r)) = t P[B].
     The prior turns into the posterior by the rule of Bayes.
 Theorem (key ``chained-guesses``).  Between worlds that are k steps apart, along any chain of
-neighbors, the catch rate is at most T(T(...T(a))) with k times T, and the chance of an even guess
-at most (1 + k d) / 2.
+neighbors, the catch rate is at most T(T(...T(a))) with k times T, and the probability of an even
+guess at most (1 + k d) / 2.
     Proof.  T bounds P[S] by a function of Q[S] that grows with it; apply it once for each step.
     The total variation distance obeys the triangle inequality.
 """
@@ -45,7 +45,7 @@ _LEAST_ALARM: Final = 1e-300
 _LONGEST_CHAIN: Final = 16
 _STRETCHES: Final = (0.0, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.1, 2.5, 3.2)
 _SHARES: Final = tuple(Fraction(1, 2**k) for k in (1, 3, 6))
-"""Shares t of the allowed chance at which the loss is looked up; every one gives a bound."""
+"""Shares t of the allowed probability at which the loss is looked up; every one gives a bound."""
 
 
 @final
@@ -74,11 +74,11 @@ class Guesses:
         object.__setattr__(self, "losses", tuple(map(checked_loss, losses)))
 
     def apart(self) -> float:
-        """Return the largest difference in the chance of any answer (total variation distance)."""
+        """Return the total variation distance: the largest difference in any probability."""
         return min(*(loss.delta(epsilon=0) for loss in self.losses), 1.0)
 
     def apart_at_least(self) -> float:
-        """Return a lower bound on that difference, where one is known for a single loss; else 0."""
+        """Return a lower bound on that difference, if one is known for a single loss; else 0."""
         if len(self.losses) > 1:
             return 0.0
         return max(0.0, self.losses[0].delta_interval(epsilon=0).low)
@@ -97,7 +97,7 @@ class Guesses:
         """Return how much more likely an answer is in one world than in the other, as a logarithm.
 
         Args:
-            except_with: the chance with which an answer may be outside of the bound.
+            except_with: the probability with which an answer may be outside of the bound.
         """
         chance = checked_delta(except_with, name="except_with")
         pure = [loss.pure_bound() for loss in self.losses]
@@ -116,7 +116,7 @@ class Guesses:
 
         Args:
             prior: how likely it seemed before.
-            except_with: the chance with which it may rise further.
+            except_with: the probability with which it may rise further.
         """
         return after_ratio(checked_chance(prior, name="prior"), self.ratio(except_with))
 
@@ -185,14 +185,14 @@ class ChainGuesses:
 
 
 def _missed(loss: PrivacyLoss, alarm: Fraction) -> float:
-    """Bound the chance of a miss from below; of zCDP at a few epsilons, near Gaussians' best one.
+    """Bound the probability of a miss from below; for zCDP, at epsilons near the best of Gaussians.
 
     Every epsilon gives a bound (key ``tradeoff-duality``); those of zCDP take milliseconds each.
     """
     if not isinstance(loss, ZeroConcentrated):
         return loss.tradeoff(false_alarm=alarm)
     mu = math.sqrt(2 * float(loss.rho))
-    level = min(max(float(alarm), _LEAST_ALARM), 0.5)  # where to look, not what is bounded
+    level = min(max(float(alarm), _LEAST_ALARM), 0.5)  # the search range, not the bound
     best = max(-mu * NormalDist().inv_cdf(level) - mu * mu / 2, mu * mu / 2)
 
     @functools.cache  # both directions look at the same points
@@ -215,7 +215,7 @@ def after_ratio(prior: Fraction, ratio: float) -> float:
 
 
 def percent_up(share: float) -> int:
-    """Return a share in whole percent, rounded up; nothing below the share is ever told.
+    """Return a share in whole percent, rounded up; never a number below the share.
 
     >>> percent_up(0.5), percent_up(0.6106), percent_up(1.0)
     (50, 62, 100)

@@ -6,7 +6,7 @@ There are two things to say of a ledger.  Its *promise* holds for everything tha
 be asked, in view of all answers.  What was *released so far* bounds the answers as if their
 questions had been fixed in advance, at the record that paid most; it is the sum that the ledger
 keeps, or the composition of the recorded mechanisms, whichever is less.
-Where a ledger was restored from a backup and charges may be missing, neither bounds anything: which
+If a ledger was restored from a backup and charges may be missing, neither bounds anything: which
 route of the currency paid for them is unknown, and so are their mechanisms.  Then the promise is
 all there is to say.
 """
@@ -57,7 +57,7 @@ def from_ledger(
         ledger: the ledger.
         about: what the owner says of the data.
         path: the account; the first one by default, which pays for everything.
-        receipt: where the ledger stood; its end unless given.
+        receipt: a head of the ledger; its end unless given.
     """
     left = (
         ledger.left(account=path) if receipt is None else ledger.left_as_of(receipt, account=path)
@@ -119,7 +119,7 @@ def _losses(
 
 
 def _spent(budget: Budget, spent: tuple[int, ...]) -> Iterator[PrivacyLoss]:
-    """Yield losses that what was spent, at the record that paid most, stands for."""
+    """Yield the losses spent on the record that paid most."""
     named = {
         name: amount_value(amount)
         for name, amount in zip(budget.components, spent, strict=True)
@@ -142,11 +142,11 @@ def _spent(budget: Budget, spent: tuple[int, ...]) -> Iterator[PrivacyLoss]:
 def _recorded(
     trees: Mapping[Node, int], unit: PrivacyUnit, *, scoped: bool
 ) -> Iterator[PrivacyLoss]:
-    """Yield the composition of what mechanisms say of themselves, where there are few of them.
+    """Yield the composition of the mechanisms' own losses, if there are few of them.
 
-    Every leaf counts, whatever part of the data it is about.  That bounds the loss if each leaf is
-    priced for the unit, and not for one of its rows, and if nothing around it raises its price.
-    A leaf about a part of the data may lose a record without getting another where one is replaced.
+    Every leaf counts, for any part of the data.  That bounds the loss if each leaf is priced for
+    the unit, and not for one of its rows, and if nothing around it raises its price.
+    If a record is replaced, a leaf about a part of the data may lose it without gaining another.
 
     Args:
         trees: what was charged, and how often.

@@ -1,4 +1,4 @@
-"""What differential privacy does not hide, said beside every number.
+"""What differential privacy does not hide, stated with every number.
 
 Trust: public.
 """
@@ -20,7 +20,7 @@ IN_PLANS = (
 
 
 def not_hidden(disclosure: Disclosure) -> Iterator[str]:
-    """Yield what is visible in spite of the noise, and what is trusted.
+    """Yield the facts that are visible in spite of the noise, and the trusted parties.
 
     >>> from discreet.explain.sources import disclosure_of
     >>> from discreet.loss import Pure

@@ -40,9 +40,9 @@ def disclosure_of(
     """Return what there is to say about a release, a plan, a ledger, a loss, a budget or a tree.
 
     Args:
-        what: what is explained.
-        unit: who is protected, where ``what`` does not say it: by a loss, a budget or a tree.
-        about: what the owner says of the data, where there is no session that knows it.
+        what: the subject of the explanation.
+        unit: the protected unit, if ``what`` does not name it: a loss, a budget or a tree.
+        about: the owner's description of the data, if no session has one.
         account: of a ledger, the account that paid.
         entry: of a ledger, the entry that records an answer.
     """

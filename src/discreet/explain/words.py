@@ -1,8 +1,8 @@
-"""Sentences of explanations: templates in which every number has its denominator and its world.
+"""Sentences of explanations: templates that give every number its denominator and its world.
 
 Trust: public.
 
-Numbers are natural frequencies out of 100, the same for both worlds, and both worlds are told.
+Numbers are natural frequencies out of 100, the same for both worlds, and both worlds are shown.
 Upper bounds are rounded up and lower bounds down, so that no sentence promises more than is proved.
 """
 
@@ -40,7 +40,7 @@ def rounded_up(number: float, digits: int = 3) -> str:
 
 
 def one_in(chance: Fraction) -> str:
-    """Say a small chance as one in many; the number is rounded down, so the chance up.
+    """Say a small probability as one in many; the number is rounded down, so the probability up.
 
     >>> one_in(Fraction(1, 10**6)), one_in(Fraction(3, 10**7))
     ('1 in 1,000,000', '1 in 3,333,333')
@@ -66,7 +66,7 @@ def worlds(disclosure: Disclosure, odds: GuessOdds, *, who: str) -> str:
     """Tell both worlds with one denominator.
 
     Args:
-        disclosure: what is disclosed.
+        disclosure: the disclosed answers and their loss.
         odds: the numbers.
         who: "you", or a word for one of those who are protected.
     """
@@ -115,8 +115,8 @@ def alarms(disclosure: Disclosure, odds: GuessOdds) -> str:
 def belief(disclosure: Disclosure, figures: Figures, *, priors: tuple[Fraction, ...]) -> str:
     """Tell what a belief rises to, in what the loss is about: presence, or one of two versions.
 
-    A belief about a property of somebody who is known to be in the data may rise further, where
-    one step of the relation adds or removes them.
+    A belief about a property of a person who is known to be in the data may rise further, if one
+    step of the relation adds or removes them.
     """
     told = [
         f"from {float(100 * prior):g} in 100 to {of_hundred(after)}"

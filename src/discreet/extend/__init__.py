@@ -9,7 +9,7 @@ Four things, and the names that go with them:
   reads, draws and records;
 * a **measurer** that takes no sum that was not planned: `PlannedSum`, `scheduled`, `Measurer`;
 * a **record** that pays for rows in the hands of the caller: `opened`, `pay_and_store`;
-* **evidence**: bytes in the ledger, of which everything else is post-processing; and plans that
+* **evidence**: bytes in the ledger, and everything else is post-processing of them; and plans that
   show themselves (`Branch`, `plan_text`).
 
 docs/guide/extend.md has a workshop of sixty lines.

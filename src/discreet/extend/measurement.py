@@ -5,7 +5,7 @@ its plan says, or one that was not planned, is refused.
 
 Definition.  A *planned sum* says by how much one row moves it, in how many places, how often it is
 taken and which share of the price it gets.  A unit has at most ``rows`` rows, so that it moves the
-sum by at most so many times as much (keys ``integer-rows``, ``row-tables``, ``moment-matrix``).
+sum by at most ``rows`` times as much (keys ``integer-rows``, ``row-tables``, ``moment-matrix``).
 A price in rho, or in epsilon and delta, is spent on Gaussian noise, shared out in rho; a price in
 epsilon alone on Laplace noise, shared out in epsilon.
 """
@@ -107,7 +107,7 @@ def _read(epsilon: object, delta: object, rho: object) -> AskedPrice:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BoundedSum:
-    """A sum of integer vectors, of which each row adds one of bounded length; shows nothing.
+    """A sum of integer vectors, one of bounded length for each row; shows nothing.
 
     ``squared`` bounds the square of the L2 norm and ``linear`` the L1 norm of what a row adds;
     ``opposed`` says that what two rows add may point in opposite directions.
@@ -137,7 +137,7 @@ class PlannedSum:
     share: Fraction = Fraction(1)
 
     def leaf(self, noise: Gaussian | Laplace, *, unit: PrivacyUnit, rows: int) -> Leaf:
-        """Return what taking it once costs a unit of so many rows."""
+        """Return the loss of taking it once, for a unit of this number of rows."""
         if isinstance(noise, Laplace):
             added = Fraction(rows * self.linear)
             replaced = 2 * added
@@ -174,7 +174,7 @@ def _added(unit: PrivacyUnit) -> PrivacyUnit:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumSchedule:
-    """Planned sums with their noise, for a unit of at most so many rows."""
+    """Planned sums with their noise, for a unit of at most this number of rows."""
 
     sums: tuple[PlannedSum, ...]
     noises: tuple[Gaussian | Laplace, ...]
@@ -182,7 +182,7 @@ class SumSchedule:
     rows: int
     asked: AskedPrice
     tree: Node = field(init=False, repr=False, compare=False)
-    """What is charged."""
+    """The charged loss."""
 
     def __post_init__(self) -> None:
         """Compose the leaves, once."""
@@ -328,7 +328,7 @@ class Measurer:
         return saturating_add(np.asarray(total.values, np.int64), noise[: total.values.size])
 
     def noise(self, name: str) -> Gaussian | Laplace:
-        """Return the law of the noise of a sum, which is public."""
+        """Return the distribution of the noise of a sum, which is public."""
         return self._schedule.noise(name)
 
     def _drawn(self, planned: PlannedSum) -> Integers:

@@ -1,11 +1,11 @@
-"""Paying for what is drawn from rows in the hands of the caller: charge, start, draw, release.
+"""Paying for draws from rows in the hands of the caller: charge, start, draw, release.
 
-Trust: kernel.  The steps are those of every answer; the first two become durable together, before
-a row is looked at, and what is stored is all that is told.
+Trust: kernel.  The steps are those of every answer; the first two become durable together, before a
+row is read, and only the stored bytes are released.
 
-Without a key each draw is a charge of its own, because nothing tells whether rows are the same
-people's.  With one it is on record: carried out again it is the same release, for free, whatever
-the rows hold by then.
+Without a key each draw is a charge of its own, because it is unknown whether rows are the same
+people's.  With one it is on record: repeating it returns the same release for free, even if the
+rows have changed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _drawn(record: Record, key: str, draw: Callable[[], bytes]) -> bytes:
         failure = type(error)(what=error.what, why=error.why, do=error.do)
     except Exception:  # noqa: BLE001, S110  (its text may quote the data; replaced below)
         pass
-    if failure is None:  # raised here, where the other error is out of sight
+    if failure is None:  # raised here, outside the context of the other error
         record.fail(key)
         failure = answer_failed_error()
     raise failure

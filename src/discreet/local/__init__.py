@@ -1,9 +1,9 @@
-"""The local model: each person's own device makes the report private, and nobody need be trusted.
+"""The local model: each person's own device makes the report private, without a trusted party.
 
 Trust: kernel.
 
 Clients turn one value into a few bytes; the analyst turns many reports into estimates with error
-bars.  There is no session, no ledger and no budget kept by a server.
+bars.  A server keeps no session, ledger or budget.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""A tree over changes: a bit that seldom changes, counted at all times for one epsilon in all.
+"""A tree over changes: a bit that rarely changes, counted at all times for one epsilon in total.
 
 Trust: kernel.  Proofs are in docs/proofs/local.md.
 
 Definition (after Erlingsson, Feldman, Mironov, Raghunathan, Talwar and Thakurta 2019).  Each device
-watches a bit that is 0 before time 1.  It draws, once, a height h of the tree evenly, and one of
-its first k changes evenly.  At every time t whose largest power of two is 2**h it reports a sign:
-the direction of the drawn change (up for the first, third, ...) with odds e^epsilon if it lies in
-the block of 2**h times up to t, a fair coin otherwise.  The height is public; changes beyond k are
-not reported.
-Theorem (key ``tree-over-changes``).  All reports of a device together lose at most epsilon,
-whatever its history.  With H heights and p = e^epsilon / (1 + e^epsilon), H k / (2 p - 1) times the
-sum of the signs of the blocks that make up the first t times estimates the number of ones at t
-without bias, if nobody changes more than k times.
+watches a bit that is 0 before time 1.  Once, it draws a height h of the tree uniformly, and one of
+its first k changes uniformly.  At every time t whose largest power of two is 2**h it reports a
+sign: the direction of the drawn change (up for the first, third, ...) with odds e^epsilon if it is
+in the block of 2**h times up to t, a fair coin otherwise.  The height is public; changes beyond k
+are not reported.
+Theorem (key ``tree-over-changes``).  All reports of a device together lose at most epsilon, for
+every history.  With H heights and p = e^epsilon / (1 + e^epsilon), H k / (2 p - 1) times the sum of
+the signs of the blocks that make up the first t times estimates the number of ones at t without
+bias, if no device changes more than k times.
 Assumes: a device keeps its draws; to draw again is to begin another tree, with its own loss.
 """
 

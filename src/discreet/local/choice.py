@@ -3,10 +3,10 @@
 Trust: public.  Every choice has the loss that was asked for; a bad one costs accuracy or traffic.
 
 Rule.  Of all oracles whose report fits into ``wire`` bytes, take the one of least variance at share
-0, in which a pool of hash functions counts with its floor; of those within one percent of it, the
-one with the shortest report.  Subset selection is never worse than direct response, which is its
-w = 1, nor than optimized unary response; it is not tried above 4096 values, where one report takes
-longer than it is worth.  Hashing without a pool is not tried: decoding takes people times values.
+0, including the floor of a pool of hash functions; of those within one percent of it, the one with
+the shortest report.  Subset selection is never worse than direct response, which is its w = 1, nor
+than optimized unary response; it is not tried above 4096 values, where one report takes longer than
+it is worth.  Hashing without a pool is not tried: decoding takes people times values.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def choose(
     """Choose the oracle for a domain, or for a number of values.
 
     Args:
-        domain: what is asked about.
+        domain: the public set of possible answers.
         epsilon: the loss of one report.
         wire: the most bytes that a report may have.
         people: about how many will report; a pool of hash functions needs to know.

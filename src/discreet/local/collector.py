@@ -5,26 +5,27 @@ Trust: public.  Reports are private before they arrive; a bug here costs accurac
 Definition.  A collector holds the randomizer's counters, how many reports they count, and how many
 pieces of input it refused, by reason.
 Theorem (key ``collector-monoid``).  Collectors of one form are a commutative monoid under ``merge``
-with the empty collector as its neutral element, and adding reports is a homomorphism: however
-reports are divided among collectors, and in whatever order they arrive, all collectors merged are
-the collector that was given all reports.
+with the empty collector as its neutral element, and adding reports is a homomorphism: for any
+partition of the reports among collectors and any order of arrival, merging all collectors gives the
+collector of all reports.
 Proof.  The tally of two batches is the sum of their tallies, and every other field is a sum too.
 
-Memory is that of the counters, whatever the number of reports.  Nothing that is refused is kept.
+Memory is that of the counters, for any number of reports.  Refused input is not kept.
 
 Reports that no honest device would send: what gives them away, and what the others can do.
 
 A hostile sender harms the estimates, never the privacy of others.
 
-A report of most randomizers supports a fixed number of values, and whoever sends what they please
-moves a count by at most ``FrequencyOracle.amplification()``.  A unary report can name all values at
-once (Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021), but honest ones seldom do.
-Theorem (key ``plausible-ones``).  The number of ones in an honest unary report is a coin of chance
-p plus k - 1 coins of chance q, whatever the value.  So there are bounds on it, beyond which an
-honest report lies with a chance of at most 1e-9 on either side, and to refuse reports beyond them
-tells nothing about anybody's value.
-What is left to hostile senders is counted in ``estimates.table(hostile=m)``.  That one person sends
-many reports cannot be seen in them: give each person one token, and check it where reports arrive.
+A report of most randomizers supports a fixed number of values, and a dishonest sender moves a count
+by at most ``FrequencyOracle.amplification()``.  A unary report can name all values at once (Cao,
+Jia and Gong 2021; Cheu, Smith and Ullman 2021), but honest ones rarely do.
+Theorem (key ``plausible-ones``).  The number of ones in an honest unary report is the sum of one
+coin of probability p and k - 1 coins of probability q, for every value.  So there are bounds that
+an honest report exceeds with probability at most 1e-9 on either side, and refusing reports outside
+them reveals nothing about any person's value.
+``estimates.table(hostile=m)`` accounts for the remaining influence of hostile senders.  Repeated
+reports of one person cannot be detected from the reports: give each person one token, and check it
+where reports arrive.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class Collector(Shown):
     def add_many(self, reports: bytes | Iterable[bytes]) -> None:
         """Count all reports and batches of a stream of bytes, or of many such streams.
 
-        Where bytes are no report, reading goes on with the next one, and the stretch between is
+        If bytes are not a report, reading goes on with the next one, and the stretch between is
         refused.
         """
         one = isinstance(reports, bytes | bytearray | memoryview)
@@ -243,7 +244,7 @@ class Collector(Shown):
 
 
 def _possible(counts: NDArray[np.int64], tally: NDArray[np.int64], raised: int | None) -> bool:
-    """Return whether so many reports can have this tally, as far as sums tell."""
+    """Return whether this number of reports can have this tally, judging by sums."""
     reports = int(counts[0])
     if min(counts.min(), tally.min()) < 0 or counts.max() > _MOST or tally.max() > reports:
         return False
@@ -274,7 +275,7 @@ _MARGIN: Final = 1 - 1e-6  # more than a library's binomial tail is wrong by
 
 
 def plausible(randomizer: Randomizer, rows: Bytes) -> NDArray[np.bool_]:
-    """Say which packed reports an honest device would send, but for a chance of 2e-9.
+    """Say which packed reports an honest device would send, but for a probability of 2e-9.
 
     >>> from discreet.local import Unary
     >>> bold = np.full((1, 16), 255, np.uint8)
@@ -309,12 +310,12 @@ def plausible_ones(values: int, p: Fraction, q: Fraction) -> tuple[int, int]:
 
 
 def _at_most(count: NDArray[np.int64], coins: int, chance: float) -> NDArray[np.float64]:
-    """Return how likely it is that at most so many of the coins show heads."""
+    """Return the probability that at most this number of coins show heads."""
     inside = special.bdtr(np.clip(count, 0, coins), coins, chance)
     return np.where(count < 0, 0.0, np.where(count >= coins, 1.0, inside))
 
 
 def _above(count: NDArray[np.int64], coins: int, chance: float) -> NDArray[np.float64]:
-    """Return how likely it is that more than so many of the coins show heads."""
+    """Return the probability that more than this number of coins show heads."""
     inside = special.bdtrc(np.clip(count, 0, coins), coins, chance)
     return np.where(count < 0, 1.0, np.where(count >= coins, 0.0, inside))

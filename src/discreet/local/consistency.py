@@ -12,8 +12,8 @@ accuracy, not privacy.
     the one t at which these add up to 1.  (Wang and others 2020 call it norm-sub.)
 ``likelihood``
     The shares under which the numbers of supports are most likely.
-    Theorem (key ``simplex-likelihood``).  Let C_v be binomial with chance r_v = q + f_v (p - q).
-    The product of their likelihoods is largest, among shares at least 0 that add up to 1, where
+    Theorem (key ``simplex-likelihood``).  Let C_v be binomial with probability r_v = q + f_v (p -
+    q). The product of their likelihoods is largest, among shares at least 0 that add up to 1, where
     r_v = max(q, (n + t - sqrt((n + t)**2 - 4 t C_v)) / (2 t)) for the one t at which they add up
     to 1.
 
@@ -25,12 +25,13 @@ It sees estimates only; a bug here costs accuracy, not privacy.
 
 Definition.  Before the reports, every share may be any number from 0 to 1, all alike.  Given a raw
 estimate x, taken as normal with the standard deviation s of raw estimates, the share follows the
-normal law of x and s within [0, 1].  Of all joint laws under which the expected shares add up to 1,
-take the one that is nearest, in relative entropy, to the product of these; its means are returned.
+normal distribution of x and s within [0, 1].  Of all joint distributions under which the expected
+shares add up to 1, take the one that is nearest, in relative entropy, to the product of these; its
+means are returned.
 Theorem (key ``simplex-posterior``).  Under it the shares are independent, and normal within [0, 1]
 with the centre x - t s**2, for the one t at which their means add up to 1.
 
-All shares are above 0: a value that nobody holds is expected to have a share of about s at most.
+All shares are above 0: a value with no holders is expected to have a share of about s at most.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ def root(falling: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _mean_inside(centres: Floats, spreads: Floats) -> Floats:
-    """Return the means of normal laws within [0, 1].
+    """Return the means of normal distributions within [0, 1].
 
     By symmetry the centre is at most 1/2.  Below 0, tails are taken relative to the density at 0.
     """

@@ -1,15 +1,16 @@
-"""The diary of a device: what its owner has told so far, in all, and a ceiling.
+"""The diary of a device: the total loss of its owner's reports so far, and a ceiling.
 
 Trust: kernel.
 
-A collector knows no people, so no server can add up what one person has told.  The device can: it
-writes each price into its diary before the report leaves, and refuses to report beyond the ceiling.
+A collector does not identify people, so no server can add up the losses of one person.  The device
+can: it writes each price into its diary before the report leaves, and refuses to report beyond the
+ceiling.
 Theorem (key ``general-composition``).  Reports that lose e_1, e_2, ... lose at most their sum
-together, whoever collects them, and whether or not one was asked for in view of another.
-Assumes: the diary is not lost and not put back to an earlier state; what a lost diary held is spent
-all the same.
+together, for any collectors, and even if requests are chosen adaptively.
+Assumes: the diary is not lost and not put back to an earlier state; losses recorded in a lost diary
+remain spent.
 
-A small file on a device that survives a crash at any moment: one state in a SQLite database.
+A small file on a device that survives a crash at any time: one state in a SQLite database.
 
 What a device has spent, and which answer it keeps, must not be forgotten.
 
@@ -43,7 +44,7 @@ from discreet.exact import float_up, freeze, positive
 from discreet.mechanisms.mechanism import Number, factor
 from discreet.notebook import Shown
 
-_LONGEST: Final = 1000  # letters of a name
+_LONGEST: Final = 1000  # characters of a name
 _DIGITS: Final = 4000  # of a price: Python reads 4300
 _PRICE: Final = re.compile(r"[0-9]+(/[0-9]+)?", re.ASCII)
 
@@ -51,7 +52,7 @@ _PRICE: Final = re.compile(r"[0-9]+(/[0-9]+)?", re.ASCII)
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Diary(Shown):
-    """A file that adds up what a device has told.
+    """A file that adds up the losses of a device.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -85,7 +86,7 @@ class Diary(Shown):
         return sum(self.entries().values(), Fraction(0))
 
     def left(self) -> Fraction:
-        """Return what may still be told."""
+        """Return the remaining budget."""
         return self.ceiling - self.spent()
 
     def charge(self, *, epsilon: Number, name: str) -> None:
@@ -243,7 +244,7 @@ class HeldFile:
     connection: sqlite3.Connection
 
     def read(self) -> dict[str, Any] | None:
-        """Return the state that was written last, or None if there is none yet."""
+        """Return the state that was written last, or None before the first write."""
         (tables,) = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables == 0:
             return None

@@ -2,9 +2,9 @@
 
 Trust: kernel.
 
-Definition.  The law of ``RandomizedResponse`` on the codes of a domain (keys ``response-mechanism``
-and ``response-estimate``), with arrays in place of lists.  A report supports the value that it
-names: p = e^epsilon / (e^epsilon + k - 1) and q = 1 / (e^epsilon + k - 1).
+Definition.  The distribution of ``RandomizedResponse`` on the codes of a domain (keys
+``response-mechanism`` and ``response-estimate``), with arrays in place of lists.  A report supports
+the value that it names: p = e^epsilon / (e^epsilon + k - 1) and q = 1 / (e^epsilon + k - 1).
 It is the best oracle for few values: k < 3 e^epsilon + 2 against optimized unary response.
 """
 
@@ -38,7 +38,7 @@ _CHUNK: Final = 1 << 16  # people whose words stay in the cache
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Direct(IntegerReports, FrequencyOracle):
-    """Report the value with chance e^epsilon / (e^epsilon + k - 1), else another one, evenly.
+    """Report the value with probability e^epsilon / (e^epsilon + k - 1), else another one, evenly.
 
     >>> round(Direct(epsilon=1, values=10).variance().nearest(), 4)
     3.6302
@@ -61,7 +61,7 @@ class Direct(IntegerReports, FrequencyOracle):
         return self.values
 
     def exact_chances(self) -> tuple[Fraction, Fraction]:
-        """Return the chances of the true value and of one other."""
+        """Return the probabilities of the true value and of one other."""
         return response_chances(self.epsilon, self.values)
 
     def telling_chances(self) -> tuple[Fraction, Fraction]:
@@ -78,7 +78,7 @@ class Direct(IntegerReports, FrequencyOracle):
         return reports
 
     def reference_pmf(self, value: int) -> dict[int, Interval]:
-        """Return the chance of every code."""
+        """Return the probability of every code."""
         truth = whole(value, name="the code of a value", low=0, high=self.values - 1)
         kept, lied = self.chances()
         return {code: kept if code == truth else lied for code in range(self.values)}

@@ -116,7 +116,7 @@ class Domain:
         return codes
 
     def _bin_codes(self, values: object) -> NDArray[np.int64]:
-        """Find the bin of each number; a float stands for its shortest decimal text."""
+        """Find the bin of each number; a float is read as its shortest decimal text."""
         low, high = self.edges[0], self.edges[-1]
         if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype == np.float64:
             starts = np.array([_least_float(edge) for edge in self.edges])

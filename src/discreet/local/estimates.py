@@ -3,7 +3,8 @@
 Trust: public.  It sees reports that are private already; a bug here costs accuracy, not privacy.
 
 The intervals of a table are for each value by itself, or for all at once: then each one misses with
-a k-th of the chance, and the chance that any of k does is no larger than stated (union bound).
+a k-th of the probability, and the probability that any of k does is at most the stated one (union
+bound).
 
 How far a shared pool of hash functions moves estimated shares, at most.
 
@@ -12,7 +13,7 @@ expected, which moves estimates by an amount that does not fall with the number 
 ``pool-floor``).
 Theorem (key ``pool-bias``).  If no value has a share above F, functions drawn independently move
 the estimate of a value by more than sqrt(2 F L / ((g - 1) m)) + 2 L / (3 m), L = ln(2/a), with a
-chance of at most a.
+probability of at most a.
 Proof.  Bernstein's inequality: each of m functions adds an independent term of mean 0, of size at
 most 1, and of variance at most F / (g - 1), because squares of shares add up to at most the largest
 share.
@@ -41,7 +42,7 @@ from discreet.notebook import Shown
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimates(Shown):
-    """The supports of all values, with what is known about how reports are made.
+    """The supports of all values, with the public distribution of reports.
 
     >>> chances = (Interval("3/4", "3/4"), Interval("1/4", "1/4"))
     >>> answers = Estimates(values=("yes", "no"), supports=[560, 440], people=1000, chances=chances)
@@ -102,7 +103,7 @@ class Estimates(Shown):
 
     @property
     def coins(self) -> Coins:
-        """The chances of support."""
+        """The probabilities of support."""
         return Coins.of(self.chances)
 
     @property
@@ -122,8 +123,8 @@ class Estimates(Shown):
         """Return shares with intervals.
 
         Args:
-            confidence: the chance that an interval holds the truth, or, with bars="all", that all
-                of them do.
+            confidence: the probability that an interval holds the truth, or, with bars="all", that
+                all of them do.
             consistent: raw, simplex, likelihood or posterior; intervals are those of raw estimates.
             hostile: how many reports may have been made by an attacker.
             target: the share in the population that people were drawn from, or among those who
@@ -154,7 +155,7 @@ class Estimates(Shown):
         )
 
     def _bounds(self, miss: float, target: Target, hostile: int) -> tuple[Floats, Floats]:
-        """Return ends; with a pool, a third of the chance to miss is for each of its two bounds."""
+        """Return ends; with a pool, each of its two bounds gets a third of the miss probability."""
 
         def ends(chance: float) -> tuple[Floats, Floats]:
             return share_bounds(

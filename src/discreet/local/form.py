@@ -1,13 +1,13 @@
-"""Forms: what is asked, and how answers are made private; devices and analyst hold the same one.
+"""Forms: the question and the randomizer of its answers, shared by devices and analyst.
 
-Trust: kernel.  The digest in each report stands for everything that decides its law.
+Trust: kernel.  The digest in each report covers everything that determines its distribution.
 
 Definition.  A form is a public domain, or the public range of a number, and a randomizer on its
 codes.  Its document is JSON: kind, format, domain, randomizer with epsilon as exact text, and why
 this randomizer was chosen.  Its
 digest is the first eight bytes of the SHA-256 of the document without the reason, in ASCII, with
 sorted names and no spaces.  A report of a form with another digest is refused and counted: it
-follows another law, or means other values.
+follows another distribution, or means other values.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Form(Shown):
         return Collector(self)
 
     def loss(self) -> PrivacyLoss:
-        """Return what one report loses to whoever receives it."""
+        """Return the loss of one report to its recipient."""
         return self.randomizer.loss()
 
     def shuffled(self, *, people: int) -> ShuffledReports:
@@ -152,7 +152,7 @@ class Form(Shown):
 
     @classmethod
     def deserialize(cls, text: str | bytes) -> Form:
-        """Read a document; whatever else it holds is refused.
+        """Read a document; refuse unknown fields.
 
         >>> Form.deserialize("{}")
         Traceback (most recent call last):
@@ -178,7 +178,7 @@ class Form(Shown):
         raise _unreadable("its fields are not those of a form")
 
     def __str__(self) -> str:
-        """Say what is asked, by which law, why that one, and how large a report is."""
+        """Describe the question, the randomizer, the reason for it, and the size of a report."""
         layout = self.layout
         rows = {
             "values": _values_of(self.domain),
@@ -210,7 +210,7 @@ def _values_of(domain: Domain | NumberRange) -> str:
 
 
 def _printable(text: str) -> str:
-    r"""Return a text that does nothing to a terminal but stand in its line.
+    r"""Return a text that a terminal shows on one line, with no other effect.
 
     >>> _printable("a\x1b[2J")
     'a\\x1b[2J'

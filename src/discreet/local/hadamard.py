@@ -4,7 +4,7 @@ Trust: kernel.
 
 Definition.  K is the least power of two above k.  A report is a row j, uniform below K and chosen
 without looking at the value, and the sign H[j, v + 1] = (-1)**(number of ones in j & (v + 1)),
-turned with chance 1 / (e^epsilon + 1).  Column 0 is constant and would tell nothing.
+turned with probability 1 / (e^epsilon + 1).  Column 0 is constant and would tell nothing.
 Theorem (key ``hadamard-oracle``; Bassily and Smith 2015, Acharya, Sun and Zhang 2019).  Two columns
 but the first agree on half of all rows.  So p = e^epsilon / (e^epsilon + 1) and q = 1/2, and at
 share 0 the variance is ((e^epsilon + 1)/(e^epsilon - 1))**2 / n.
@@ -21,11 +21,12 @@ Hadamard response about the node, with its sign turned for the right side.
 Theorem (key ``signed-hadamard``; Cormode, Kulkarni and Srivastava 2019, Answering Range Queries
 Under Local Differential Privacy).  Two sides of one node have opposite signs in every row, so the
 loss is that of one coin, exactly epsilon.  Let C reports support the left side of a node, and p be
-the chance of a true sign: (C/n - 1/2)/(p - 1/2) estimates the share of the left side minus that of
-the right one without bias, with at most the variance of Hadamard response: half of what estimating
-both sides would have.
+the probability of a true sign: (C/n - 1/2)/(p - 1/2) estimates the share of the left side minus
+that of the right one without bias, with at most the variance of Hadamard response: half of what
+estimating both sides would have.
 Proof.  Turning a sign by the value is a bijection of reports.  Those who
-hold the right side support the left one with chance 1 - p, and all others with chance 1/2.
+hold the right side support the left one with probability 1 - p, and all others with probability
+1/2.
 """
 
 from __future__ import annotations
@@ -87,11 +88,11 @@ class Hadamard(IntegerReports, FrequencyOracle):
         return 2 * self.rows
 
     def exact_chances(self) -> tuple[Fraction, Fraction]:
-        """Return the chance of the true sign, and a half."""
+        """Return the probability of the true sign, and a half."""
         return response_chances(self.epsilon, 2)[0], Fraction(1, 2)
 
     def telling_chances(self) -> tuple[Fraction, Fraction]:
-        """Return half the chances of the true and the wrong sign: half of the rows tell."""
+        """Return half the probabilities of the true and the wrong sign: half of the rows tell."""
         kept, lied = response_chances(self.epsilon, 2)
         return kept / 2, lied / 2
 
@@ -115,7 +116,7 @@ class Hadamard(IntegerReports, FrequencyOracle):
         return reports
 
     def reference_pmf(self, value: int) -> dict[int, Interval]:
-        """Return the chance of every row and sign."""
+        """Return the probability of every row and sign."""
         truth = whole(value, name="the code of a value", low=0, high=self.values - 1)
         kept, lied = (
             Interval(chance / self.rows, chance / self.rows)
@@ -187,11 +188,11 @@ class SignedHadamard(IntegerReports, FrequencyOracle):
         return self._nodes.outcomes
 
     def exact_chances(self) -> tuple[Fraction, Fraction]:
-        """Return the chance of a true sign, and a half, for other nodes."""
+        """Return the probability of a true sign, and a half, for other nodes."""
         return self._nodes.exact_chances()
 
     def telling_chances(self) -> tuple[Fraction, Fraction]:
-        """Return the chances of the true and the wrong sign: two sides differ in every row."""
+        """Return the probabilities of true and wrong signs: two sides differ in every row."""
         return response_chances(self.epsilon, 2)
 
     def run_each(self, codes: NDArray[np.integer[Any]], *, entropy: Entropy = SYSTEM) -> Reports:
@@ -201,7 +202,7 @@ class SignedHadamard(IntegerReports, FrequencyOracle):
         return reports ^ (truths & 1).astype(reports.dtype)
 
     def reference_pmf(self, value: int) -> dict[int, Interval]:
-        """Return the chance of every row and sign."""
+        """Return the probability of every row and sign."""
         code = whole(value, name="the code of a value", low=0, high=self.values - 1)
         law = self._nodes.reference_pmf(code >> 1)
         return {report ^ (code & 1): chance for report, chance in law.items()}

@@ -3,12 +3,12 @@
 Trust: kernel.  Proofs are in docs/proofs/local.md.
 
 Definition (Wang, Blocki, Li and Jha 2017).  A report is a seed, uniform and drawn without looking
-at the value, and a cell: that of the value under the seed's hash function with chance
+at the value, and a cell: that of the value under the seed's hash function with probability
 e^epsilon / (e^epsilon + g - 1), else another of the g cells, evenly.  It supports the values in its
 cell.  The best g is near e^epsilon + 1.
-Theorem (key ``hashing-oracle``).  If two values share a cell with chance kappa over all seeds, then
-p = e^epsilon / (e^epsilon + g - 1), q = p kappa + (1 - p)(1 - kappa)/(g - 1), and the loss is that
-of direct response on g cells with chance 1 - kappa, and nothing otherwise.
+Theorem (key ``hashing-oracle``).  If two values share a cell with probability kappa over all seeds,
+then p = e^epsilon / (e^epsilon + g - 1), q = p kappa + (1 - p)(1 - kappa)/(g - 1), and the loss is
+that of direct response on g cells with probability 1 - kappa, and nothing otherwise.
 
 Without a pool the family is affine, kappa is exact, and decoding takes n k hashes.
 Theorem (key ``pool-floor``; Cormode, Maddock and Maple 2021 share seeds).  With a pool of m
@@ -16,8 +16,8 @@ functions it takes m k, but estimates have a second variance, over the choice of
 does not fall with n: sum f**2 / (m (g - 1)) at most, over the shares f of all values.
 Proof.  A
 value u adds f_u (kappa_uv - kappa) g/(g - 1) to the estimate of v, where kappa_uv is the share of
-functions under which they share a cell: it has variance (g - 1)/(g**2 m). Its loss is that of
-direct response on g cells: two values may share no cell of the pool.
+functions that map them to one cell: it has variance (g - 1)/(g**2 m). Its loss is that of direct
+response on g cells: two values may share no cell of the pool.
 
 A report is an integer: its seed times g, plus its cell.
 
@@ -29,12 +29,12 @@ private; a bad one makes it less useful.
 Definition.  ``Affine`` has a function for each pair of W-bit integers a, b: the upper l bits of
 (a x + b) mod 2**W, scaled to g cells, for values x of w bits, with W = w + l - 1.
 Theorem (key ``affine-hashing``; Dietzfelbinger 1996).  The upper bits of two different values are
-independent and uniform over all a, b.  So two values share a cell with chance
+independent and uniform over all a, b.  So two values share a cell with probability
 kappa = sum of (n_c / 2**l)**2, where n_c of all 2**l numbers lead to cell c.
 
-Definition.  A ``Pool`` has m functions, the same for everybody: seed number s stands for three
+Definition.  A ``Pool`` has m functions, the same for every device: seed number s denotes three
 64-bit constants cut from SHA-256.  Assumes that they behave like random functions: over the choice
-of constants, two values share a cell with chance kappa, independently for each s.
+of constants, two values share a cell with probability kappa, independently for each s.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Affine:
         return 1 << 2 * self.word_bits
 
     def collision(self) -> Fraction:
-        """Return the chance of the theorem."""
+        """Return the probability of the theorem."""
         return collision_chance(self.upper_bits, self.cell_count)
 
     def cells(self, seeds: Seeds, codes: Codes) -> NDArray[np.uint64]:
@@ -160,7 +160,7 @@ class Pool:
     cell_count: int
 
     def collision(self) -> Fraction:
-        """Return the chance over the choice of constants."""
+        """Return the probability over the choice of constants."""
         return collision_chance(_POOL_BITS, self.cell_count)
 
     def cells(self, seeds: Seeds, codes: Codes) -> NDArray[np.uint64]:
@@ -283,7 +283,7 @@ class Hashing(IntegerReports, FrequencyOracle):
         return reports
 
     def reference_pmf(self, value: int) -> dict[int, Interval]:
-        """Return the chance of every seed and cell."""
+        """Return the probability of every seed and cell."""
         truth = whole(value, name="the code of a value", low=0, high=self.values - 1)
         family = self._family()
         seeds = np.arange(family.seeds, dtype=np.uint64)
@@ -300,7 +300,7 @@ class Hashing(IntegerReports, FrequencyOracle):
 
     @property
     def raised(self) -> int | None:
-        """Return 1 with a pool, where reports are counted; otherwise the values of a cell are."""
+        """Return 1 with a pool, which counts reports; otherwise the number of values of a cell."""
         return 1 if self.pool else None
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:

@@ -2,18 +2,18 @@
 
 Trust: public.  Proofs are in docs/proofs/local.md.
 
-Definition.  n people report, independently.  A report supports a value with chance p if its sender
-holds the value, and with chance q < p otherwise; C reports support it.
+Definition.  n people report, independently.  A report supports a value with probability p if its
+sender holds the value, and with probability q < p otherwise; C reports support it.
 
-*In the population*: the n people are drawn independently from a population in which a share f holds
-the value.  C is binomial with chance r = q + f (p - q); the interval is that of Clopper and Pearson
-for r (key ``clopper-pearson``), carried over to f.
+*In the population*: the n people are drawn independently from a population; a share f of it holds
+the value.  C is binomial with probability r = q + f (p - q); the interval is that of Clopper and
+Pearson for r (key ``clopper-pearson``), carried over to f.
 
 *Among those who reported*: M of the n people hold the value, and f = M / n.  C is the sum of M
-coins of chance p and n - M coins of chance q.
-Theorem (key ``two-coin-interval``).  Leave out every M at which C or more supports have a chance of
-at most a, and every M at which C or fewer do.  What is left is an interval, and it misses the true
-M with a chance of at most 2a.
+coins of probability p and n - M coins of probability q.
+Theorem (key ``two-coin-interval``).  Leave out every M for which C or more supports have
+probability at most a, and every M for which C or fewer do.  The remaining set is an interval, and
+it misses the true M with probability at most 2a.
 
 Theorem (key ``hostile-reports``; Cheu, Smith and Ullman 2021, Manipulation Attacks in Local
 Differential Privacy).  An attacker, who knows all others, makes at most m of the n reports.  Let
@@ -62,13 +62,13 @@ _ABSOLUTE: Final = 1e-14  # that of a tail which a Fourier transform adds up
 _SMALL: Final = 1 << 12
 _PER_DEVIATION: Final = 32
 _REACH: Final = 8  # standard deviations, beyond which there is less than _ABSOLUTE
-_KEPT: Final = 64  # laws: neighboring counts, tried in order, ask for mostly the same ones
+_KEPT: Final = 64  # distributions: neighboring counts, tried in order, mostly need the same ones
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coins:
-    """The chances of support: p of those who hold a value, q of all others, rounded both ways.
+    """The probabilities of support: p of holders of a value, q of all others, rounded both ways.
 
     >>> from fractions import Fraction
     >>> coins = Coins.of((Interval("0.75", "0.75"), Interval("0.25", "0.25")))
@@ -93,12 +93,12 @@ class Coins:
 
     @property
     def p(self) -> float:
-        """The chance that a report supports its sender's value."""
+        """The probability that a report supports its sender's value."""
         return (self.low[0] + self.high[0]) / 2
 
     @property
     def q(self) -> float:
-        """The chance that it supports any other value."""
+        """The probability that it supports any other value."""
         return (self.low[1] + self.high[1]) / 2
 
     @property
@@ -125,7 +125,7 @@ class Coins:
 def share_bounds(  # noqa: PLR0913  all are named
     supports: Integers, *, people: int, coins: Coins, miss: float, target: Target, hostile: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return low and high ends, each interval missing its share with a chance of at most ``miss``.
+    """Return low and high ends, each interval missing its share with probability at most ``miss``.
 
     >>> coins = Coins.of((Interval("0.75", "0.75"), Interval("0.25", "0.25")))
     >>> counts = np.array([500, 250])
@@ -154,7 +154,7 @@ def share_bounds(  # noqa: PLR0913  all are named
 def _binomial(
     least: Integers, most: Integers, people: int, coins: Coins, miss: float
 ) -> tuple[Floats, Floats]:
-    """Invert the binomial law of counts; chances are rounded so that either end moves outward."""
+    """Invert the binomial distribution of counts, rounded so that both ends move outward."""
     from scipy.special import betaincinv  # type: ignore[import-untyped]  # noqa: PLC0415  slow
 
     low = np.where(least == 0, 0, betaincinv(np.maximum(least, 1), people - least + 1, miss))
@@ -170,7 +170,7 @@ def _binomial(
 def _two_coins(
     least: Integers, most: Integers, people: int, coins: Coins, miss: float
 ) -> tuple[Floats, Floats]:
-    """Invert the law of two kinds of coins."""
+    """Invert the distribution of two kinds of coins."""
     variance = float(max(coins.variance(0), coins.variance(1)))
     exact = people <= _SMALL
     step = 1 if exact else max(1, int(math.sqrt(people * variance) / _PER_DEVIATION))
@@ -221,7 +221,7 @@ def _at_most(law: tuple[int, Floats], count: int) -> float:
 
 
 def _tails(holders: int, people: int, p: float, q: float) -> tuple[int, Floats]:
-    """Return the least count with a noticeable chance, and running sums of chances from there."""
+    """Return the least count with a noticeable probability, and running sums from there."""
     one, first = _binomial_law(holders, p)
     other, second = _binomial_law(people - holders, q)
     size = len(first) + len(second) - 1
@@ -231,7 +231,7 @@ def _tails(holders: int, people: int, p: float, q: float) -> tuple[int, Floats]:
 
 
 def _binomial_law(trials: int, chance: float) -> tuple[int, Floats]:
-    """Return the binomial law within reach of its mode: each chance is a multiple of the next."""
+    """Return the binomial distribution near its mode, each term from the neighboring one."""
     if trials == 0 or not 0 < chance < 1:
         return trials * (chance >= 1), np.ones(1)
     mode = min(int((trials + 1) * chance), trials)
@@ -277,7 +277,7 @@ def normal_reach(confidence: object) -> float:
 
 
 def miss_chance(confidence: object) -> Fraction:
-    """Read a confidence, and return the chance that an interval may miss.
+    """Read a confidence, and return the probability that an interval may miss.
 
     >>> miss_chance("0.95")
     Fraction(1, 20)

@@ -7,17 +7,17 @@ the number of its sender, in units of the public range (key ``number-estimate``)
 sample variance of all levels.
 Theorem (key ``deviation-bound``; Maurer and Pontil 2009, theorem 10).  The root of the expected
 S**2, which is at least the root of the mean variance, exceeds S + R sqrt(2 ln(1/a) / (n - 1)) with
-a chance of at most a.
+a probability of at most a.
 Theorem (key ``normal-interval``; Shevtsova 2010).  The standardized sum of independent terms is
-within 0.56 R / (s sqrt(n)) of the normal law, if each has a variance of at least s**2: third
-moments are at most R times the variances.
+within 0.56 R / (s sqrt(n)) of the normal distribution, if each has a variance of at least s**2:
+third moments are at most R times the variances.
 Theorem (key ``empirical-bernstein``; Maurer and Pontil 2009, theorem 4).  The mean is within
-S sqrt(2 L / n) + 7 R L / (3 (n - 1)) of its expectation on one side, L = ln(2/a), but with a chance
-of at most a.
-Where the distance from the normal law is below an eighth of the chance to miss, the interval is the
-normal one: the chance left over is divided between both ends, with the largest deviation that is
-possible but with a tenth of the chance to miss.  Otherwise it is that of Bernstein.  Which of them
-is used depends on n alone.
+S sqrt(2 L / n) + 7 R L / (3 (n - 1)) of its expectation on one side, L = ln(2/a), but with a
+probability of at most a.
+If the distance from the normal distribution is below an eighth of the probability to miss, the
+interval is the normal one: the probability left over is divided between both ends, with the largest
+deviation that is possible but with a tenth of the probability to miss.  Otherwise it is that of
+Bernstein.  Which of them is used depends on n alone.
 
 Targets.  *In the population* reports are drawn alike, and their variance includes that of numbers.
 *Among those who reported* only noise varies: no report's variance is above the worst one.
@@ -48,7 +48,7 @@ _TENTH: Final = 10
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanEstimate(Shown):
-    """An estimated mean, and between which ends the true one lies.
+    """An estimated mean, with a confidence interval for the true one.
 
     >>> from discreet.local.numbers import TwoPoint
     >>> import numpy as np
@@ -151,7 +151,7 @@ def _reach(span: _Levels, people: int, miss: float, *, sample: float, worst: flo
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Levels:
-    """What is known about levels before any report."""
+    """The public facts about levels, before any report."""
 
     length: float
     largest: float

@@ -2,19 +2,19 @@
 
 Trust: kernel.  Proofs are in docs/proofs/local.md.
 
-Definition.  ``Memo(values=k, permanent=a, fresh=b)`` draws, for a value that the device meets for
-the first time, one answer by k-ary randomized response at a, and keeps it.  Each report is the kept
-answer through fresh randomized response at b.
+Definition.  ``Memo(values=k, permanent=a, fresh=b)`` draws, for a value that is new to the device,
+one answer by k-ary randomized response at a, and keeps it.  Each report is the kept answer, passed
+through fresh randomized response at b.
 What T reports cost (``memo_price.py``, keys ``memo-constant`` and ``memo-changes``): less than a
-while the value stays; T b when it changes.  ``constant=True`` is no promise but a rule: the device
-keeps one answer in all, that of the first value, and goes on reporting it whatever happens.  So a
+while the value stays; T b when it changes.  ``constant=True`` is enforced, not promised: the device
+keeps a single answer, that of the first value, and reports it even if the value changes.  So a
 wrong belief that values stay costs accuracy, never privacy.
 
 The memo is a file.  Price and kept answer are on disk before the first report leaves.  A memo that
 is lost begins anew, with a second draw, and the diary adds its whole price to what was spent.  The
-memo knows how much of its price a diary was charged; what it told without one is charged with the
+memo knows how much of its price a diary was charged; reports without a diary are charged with the
 next report that has one.
-Assumes: nobody puts a memo or a diary back to an earlier state; one diary for one memo.
+Assumes: no memo or diary is restored to an earlier state; one diary for one memo.
 
 What a memo costs: while a value stays, and when it changes.
 
@@ -57,7 +57,7 @@ _MOST: Final = 1 << 16
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Memo(Shown):
-    """Two steps of randomized response, the first of which is kept.
+    """Two steps of randomized response; the result of the first is kept.
 
     >>> memo = Memo(values=2, permanent=1, fresh=1, constant=True)
     >>> [round(memo.loss(reports=days).epsilon(delta=0), 6) for days in (1, 2, 4, 365)]
@@ -93,14 +93,14 @@ class Memo(Shown):
         )
 
     def price(self, *, reports: int) -> Fraction:
-        """Return what is charged for so many reports."""
+        """Return the charge for this number of reports."""
         count = whole(reports, name="reports", low=0)
         if self.constant or count <= 1:  # one report shows no pattern
             return min(rounded_up(self.while_it_stays(reports=count).high), self.permanent)
         return count * self.fresh
 
     def loss(self, *, reports: int) -> Pure:
-        """Return the loss of so many reports of one device."""
+        """Return the loss of this number of reports of one device."""
         return Pure(epsilon=self.price(reports=reports))
 
     def chances(self) -> tuple[Fraction, Fraction]:
@@ -115,7 +115,7 @@ class Memo(Shown):
         return truth, (1 - truth) / (self.values - 1)
 
     def law(self, history: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
-        """Return the exact chance of every list of reports about a short history of codes."""
+        """Return the exact probability of every list of reports about a short history of codes."""
         told, turned = response_chances(self.fresh, self.values)
         kept, lied = response_chances(self.permanent, self.values)
         codes = [whole(code, name="each code", low=0, high=self.values - 1) for code in history]
@@ -177,7 +177,7 @@ class OpenMemo:
         """Return one report, after its price and the kept answer are on disk.
 
         First the diary is charged, then the memo is written: a crash in between costs budget, and
-        tells nothing.
+        reveals nothing.
         """
         memo = self.memo
         value = whole(code, name="the code of a value", low=0, high=memo.values - 1)
@@ -189,7 +189,7 @@ class OpenMemo:
                 self.diary.charge(epsilon=due, name=self.name)
                 charged += due
             fresh_cell = _response(value, memo.permanent, memo.values, entropy)
-            cell = cells.setdefault(key, fresh_cell)  # drawn in any case: time tells nothing
+            cell = cells.setdefault(key, fresh_cell)  # always drawn: timing reveals nothing
             told = {"reports": count + 1, "charged": str(charged), "cells": cells}
             held.write({"memo": memo.describe(), **told})
         return _response(cell, memo.fresh, memo.values, entropy)

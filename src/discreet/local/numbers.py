@@ -2,22 +2,22 @@
 
 Trust: kernel.
 
-Definition.  Codes stand for rising points from -1 to 1, and each of finitely many reports for a
-level, so that the mean level of the reports about a code is its point, exactly.  A number between
-two points goes to one of them by a coin (key ``stochastic-rounding``, ``NumberRange``), so that the
-mean level of its reports is the number.
+Definition.  Each code has a point from -1 to 1, rising with the code, and each of finitely many
+reports has a level, so that the mean level of the reports about a code is its point, exactly.  A
+number between two points goes to one of them by a coin (key ``stochastic-rounding``,
+``NumberRange``), so that the mean level of its reports is the number.
 Theorem (key ``number-estimate``; Duchi, Jordan and Wainwright 2018 for two points).  The average
 of the levels of n reports estimates the average of their senders' numbers without bias.  Its
 variance is the sum of the variances of single reports over n**2; that of a number x between points
-s and t is (1 - w) q_s + w q_t - x**2, where w is the chance of t and q_s is the mean square of the
-levels of s.
+s and t is (1 - w) q_s + w q_t - x**2, where w is the probability of t and q_s is the mean square of
+the levels of s.
 Proof.  Linearity; independence; the law of total expectation.
 
 Two-point response: a number goes to one end of its range, and the end is reported privately.
 
 Definition (Duchi, Jordan and Wainwright 2018).  The codes are the ends, -1 and 1; a report is the
-true end with chance e^epsilon / (1 + e^epsilon), else the other one.  It stands for the level
-(e^epsilon + 1) / (e^epsilon - 1), with the sign of its end.
+true end with probability e^epsilon / (1 + e^epsilon), else the other one.  Its level is (e^epsilon
++ 1) / (e^epsilon - 1), with the sign of its end.
 A number x has variance ((e^epsilon + 1) / (e^epsilon - 1))**2 - x**2 (key ``number-estimate``).
 One bit a report; the worst variance falls to 1 and no further as epsilon grows.
 
@@ -35,14 +35,16 @@ Proof.  Outside and inside together weigh 1 and add up to 0; the window weighs e
 
 ``linear`` levels give the piecewise mechanism (Wang et al. 2019) on integers.  ``minimax`` levels
 make the worst variance as small as any do (key ``minimax-levels``, ``window_levels.py``): they move
-the points together with the levels.  Levels decide accuracy alone: the law does not know them.
+the points together with the levels.  Levels decide accuracy alone: the distribution does not know
+them.
 
 Levels of window response whose worst variance is the smallest, by a search.
 
-Levels decide accuracy alone, and carry over to other machines as whole numbers.
+Levels decide accuracy alone, and carry over to other machines as integers.
 
-Definition.  Let code s have the law p_s, and let levels y have the mean 1 at the last code.  The
-variance of code s is V_s(y) = sum of p_s y**2 - (sum of p_s y)**2, a convex quadratic in y.
+Definition.  Let code s have the distribution p_s, and let levels y have the mean 1 at the last
+code.  The variance of code s is V_s(y) = sum of p_s y**2 - (sum of p_s y)**2, a convex quadratic in
+y.
 Theorem (key ``minimax-levels``).  For any weights l >= 0 of sum 1, no levels have a worst variance
 below g(l) = min over y of sum of l_s V_s(y) = 1 / (c' Q**-1 c), where Q is the matrix of the
 weighted sum and c' y the mean at the last code; so levels whose worst variance is g(l) are best.
@@ -57,13 +59,13 @@ The code of a number is what a randomizer hides; a number outside must not leave
 device in another way, such as an error that names it.
 
 Definition.  The range from low to high is scaled to -1 ... 1.  A number between two neighboring
-points goes to the upper one with chance w, where w is its place between them (0 at the lower point,
-1 at the upper), else to the lower one.
+points goes to the upper one with probability w, where w is its place between them (0 at the lower
+point, 1 at the upper), else to the lower one.
 Theorem (key ``stochastic-rounding``).  The mean of the point that a number goes to is the number,
-exactly.  As a code is drawn from a law that depends on the number alone, whatever a randomizer
-promises between codes holds between numbers (joint convexity of the hockey-stick divergence).
-The coin compares a uniform U with w by a float estimate where they are farther apart than the
-estimate can be wrong, else in integers; everybody's coin takes one word.
+exactly.  As a code is drawn from a distribution that depends on the number alone, every guarantee
+of a randomizer between codes holds between numbers (joint convexity of the hockey-stick
+divergence).  The coin compares a uniform U with w by a float estimate where they are farther apart
+than the estimate can be wrong, else in integers; every coin takes one word.
 """
 
 from __future__ import annotations
@@ -108,19 +110,19 @@ class NumberRandomizer(IntegerReports, ABC):
 
     @abstractmethod
     def points(self) -> tuple[Fraction, ...]:
-        """Return the number that each code stands for, rising from -1 to 1."""
+        """Return the number of each code, rising from -1 to 1."""
 
     @abstractmethod
     def levels(self) -> tuple[Fraction, ...]:
-        """Return the number that each report stands for."""
+        """Return the level of each report."""
 
     @abstractmethod
     def law(self, code: int) -> tuple[Fraction, ...]:
-        """Return the exact chance of each report about a code."""
+        """Return the exact probability of each report about a code."""
 
     @abstractmethod
     def telling_chances(self) -> tuple[Fraction, Fraction]:
-        """Return the chances, under -1, of reports that are likelier under -1, and under 1."""
+        """Return the probabilities, under -1, of reports likelier under -1 and under 1."""
 
     @abstractmethod
     def mean_squares(self) -> tuple[Fraction, ...]:
@@ -151,7 +153,7 @@ class NumberRandomizer(IntegerReports, ABC):
         return reach
 
     def reference_pmf(self, value: int) -> dict[int, Interval]:
-        """Return the chance of every report."""
+        """Return the probability of every report."""
         code = whole(value, name="the code of a value", low=0, high=self.values - 1)
         return {report: Interval(p, p) for report, p in enumerate(self.law(code))}
 
@@ -174,7 +176,7 @@ class NumberRandomizer(IntegerReports, ABC):
         return _point((1 - weight) * squares[place] + weight * squares[place + 1] - x**2)
 
     def mean(self, tally: NDArray[np.int64]) -> Fraction:
-        """Estimate the average number, from -1 to 1, without bias; it can lie beyond the ends."""
+        """Estimate the average number, from -1 to 1, without bias; it can be outside this range."""
         reports = self._reports(tally)
         levels = self.levels()
         total = sum((int(c) * y for c, y in zip(tally, levels, strict=True) if c), Fraction(0))
@@ -263,12 +265,12 @@ class TwoPoint(NumberRandomizer):
         return -1 / (kept - lied), 1 / (kept - lied)
 
     def law(self, code: int) -> tuple[Fraction, ...]:
-        """Return the chances of both ends."""
+        """Return the probabilities of both ends."""
         kept, lied = response_chances(self.epsilon, 2)
         return (lied, kept) if code else (kept, lied)
 
     def telling_chances(self) -> tuple[Fraction, Fraction]:
-        """Return the chances of both ends."""
+        """Return the probabilities of both ends."""
         return response_chances(self.epsilon, 2)
 
     def mean_squares(self) -> tuple[Fraction, ...]:
@@ -368,7 +370,7 @@ class WindowResponse(NumberRandomizer):
         return tuple(scale * step for step in self._steps())
 
     def law(self, code: int) -> tuple[Fraction, ...]:
-        """Return the chances of all reports."""
+        """Return the probabilities of all reports."""
         outside = self._outside()
         inside = outside / inward_decay(self.epsilon)
         return tuple(
@@ -377,7 +379,7 @@ class WindowResponse(NumberRandomizer):
         )
 
     def telling_chances(self) -> tuple[Fraction, Fraction]:
-        """Return the chances of the reports that only one end's window holds."""
+        """Return the probabilities of the reports that only one end's window holds."""
         apart = min(self.width, self.values - 1)
         outside = self._outside()
         return apart * outside / inward_decay(self.epsilon), apart * outside
@@ -395,7 +397,7 @@ class WindowResponse(NumberRandomizer):
     def run_each(self, codes: NDArray[np.integer[Any]], *, entropy: Entropy = SYSTEM) -> Reports:
         """Return one report for each person.
 
-        Both a place in the window and one outside it are drawn for everybody.
+        Both a place in the window and one outside it are drawn for every person.
         """
         starts = checked_codes(codes, self.values).astype(np.int64, copy=False)
         return self.draw(starts, entropy).astype(word_type(self.bits))
@@ -420,7 +422,7 @@ class WindowResponse(NumberRandomizer):
         }
 
     def _outside(self) -> Fraction:
-        """Return the chance of one report outside the window: 1 / Z."""
+        """Return the probability of one report outside the window: 1 / Z."""
         decay = inward_decay(self.epsilon)
         return decay / (self.width + (self.outcomes - self.width) * decay)
 
@@ -467,7 +469,7 @@ class LevelSearch:
 
     @staticmethod
     def of(epsilon: float, outcomes: int, width: int) -> LevelSearch:
-        """Write down the law of a window.
+        """Write down the distribution of a window.
 
         >>> LevelSearch.of(1.0, 4, 2).means.shape
         (2, 2)
@@ -631,7 +633,7 @@ class NumberRange:
         )
 
     def _rough(self, numbers: object, marks: list[Fraction]) -> NDArray[np.float64] | None:
-        """Return an array of floats that surely lie inside and are fine enough, or None."""
+        """Return an array of floats that are certainly inside and fine enough, or None."""
         if not isinstance(numbers, np.ndarray) or numbers.ndim != 1 or numbers.dtype != np.float64:
             return None
         size = max(abs(self.low), abs(self.high))
@@ -663,7 +665,7 @@ def _near_floats(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return each number's lower mark, and its share of the way to the next one.
 
-    Where a float is close to a mark, which side it is on is decided exactly.
+    If a float is close to a mark, its side is decided exactly.
     """
     starts = np.array([float(mark) for mark in marks])
     places = np.searchsorted(starts[1:-1], numbers, side="right").astype(np.int64)

@@ -5,21 +5,21 @@ Trust: kernel.  Proofs are in docs/proofs/local.md.
 Definition.  Lengths l_1 < ... < l_G are public.  A device draws one of them and one function of a
 public pool (see ``hash_pool``), both without looking at its word.  It hashes the prefix of its word
 of that length to one of g cells, and reports the cell by randomized response at the full epsilon.
-Theorem (key ``prefix-response``).  The report loses what randomized response on g cells does,
-whatever the lengths, the pool and the words are.
+Theorem (key ``prefix-response``).  The report loses as much as randomized response on g cells, for
+all lengths, pools and words.
 
 A report is an integer: its length, function and cell as digits.
 
 A public pool of hash functions that are linear over two elements.
 
-Which function is used is drawn without looking at the value, and a report of its
-cell is private whatever the function is; a bad pool costs accuracy.
+The function is drawn independently of the value, and a report of its cell is private for every
+function; a bad pool costs accuracy.
 
 Definition.  Function s maps a word to t bits: bit r is the parity of the bits of the word that row
 (s, r) selects.  Rows are public: SplitMix64 (Steele, Lea and Flood 2014) of their numbers.
 Theorem (key ``linear-hash``; Carter and Wegman 1979, Universal Classes of Hash Functions).  If
-rows are uniform and independent, two different words share a cell with chance 1/g, g = 2**t, and
-whether a third word shares it with the first is independent of that.
+rows are uniform and independent, two different words share a cell with probability 1/g, g = 2**t,
+and whether a third word shares it with the first is independent of that.
 
 Theorem (key ``linear-hash-decoding``).  If T[s, y] reports have function s and cell y, the number
 of reports that support a word v is 1/g times the sum over s and c of W[s, c] (-1)**(z(s, c) . v): W
@@ -144,7 +144,7 @@ class PrefixResponse(IntegerReports):
         return Direct(epsilon=self.epsilon, values=self.cells).loss(distance=distance)
 
     def error(self, *, confidence: Number) -> int:
-        """Return 0 if a report supports its sender's word with this chance, else 1."""
+        """Return 0 if a report supports its sender's word with this probability, else 1."""
         return int(self.chances()[0].low < at_confidence(confidence))
 
     def run(self, value: int, *, entropy: Entropy = SYSTEM) -> int:
@@ -167,7 +167,7 @@ class PrefixResponse(IntegerReports):
         return reports
 
     def reference_pmf(self, value: int) -> dict[int, Interval]:
-        """Return the chance of every length, function and cell."""
+        """Return the probability of every length, function and cell."""
         kept, lied = response_chances(self.epsilon, self.cells)
         ways = len(self.lengths) * self.pool
         groups, functions = np.divmod(np.arange(ways), self.pool)

@@ -10,10 +10,10 @@ short prefixes, keeps the ``keep`` most frequent, estimates all their extensions
 group, and so on; of the whole words the ``top`` most frequent are the answer.
 
 Theorem (key ``hitter-intervals``).  Intervals from the last group alone, for all of its candidates
-at once, hold whatever the search did before.
+at once, hold regardless of the earlier search.
 
-A hitter is *certain* if its interval begins above 0: then somebody has that word.  That nothing is
-certain is an answer too.
+A hitter is *certain* if its interval begins above 0: then at least one person has that word.  An
+empty list of certain hitters is a valid answer too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LONGEST_STEP: Final = 20
 
 
 class Hitter(NamedTuple):
-    """A word, its estimated share of people, and between which ends the true share lies."""
+    """A word, its estimated share of people, and a confidence interval for the true share."""
 
     word: int | str
     share: float
@@ -54,7 +54,7 @@ class Hitter(NamedTuple):
 
     @property
     def certain(self) -> bool:
-        """Whether somebody has this word, at the stated confidence."""
+        """Whether at least one person has this word, at the stated confidence."""
         return self.low > 0
 
 
@@ -119,7 +119,7 @@ class Prefixes(Shown):
 
         Args:
             tally: what ``response.tally`` makes of reports, added up.
-            confidence: the chance that all intervals hold the true shares in the population.
+            confidence: the probability that all intervals hold the true shares in the population.
             hostile: how many reports of the last group may have been made by an attacker.
             texts: whether words are texts.
         """
@@ -233,7 +233,7 @@ class Hitters(ShareFrame, Shown):
 
     @property
     def certain(self) -> tuple[Hitter, ...]:
-        """The hitters that somebody has, at the stated confidence."""
+        """The hitters that at least one person has, at the stated confidence."""
         return tuple(hitter for hitter in self.found if hitter.certain)
 
     def about(self) -> str:

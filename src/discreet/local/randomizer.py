@@ -3,8 +3,8 @@
 Trust: kernel.
 
 Definition.  A randomizer is a mechanism on the codes 0, 1, ..., ``values`` - 1 of a public domain.
-Any two codes are neighbors (``Relation.LOCAL``), so its loss bounds what a report tells whoever
-receives it, without trust in anybody.
+Any two codes are neighbors (``Relation.LOCAL``), so its loss bounds what any recipient learns from
+a report, without a trusted party.
     ``run_each(codes)``   one independent report for each person, as rows of an array;
     ``tally(reports)``    a fixed number of counters, which add up: the tally of two batches
                           together is the sum of their tallies;
@@ -12,27 +12,27 @@ receives it, without trust in anybody.
                           one spelling of a report, or refused;
     ``describe()``        name and exact parameters, from which ``randomizer_of`` makes it again.
 
-The same words are drawn whatever the value is, and what is done to them takes the same steps, so
-that time tells nothing.
+The same random words are drawn for every value, and processing them takes the same steps, so that
+timing reveals nothing.
 Assumes: all coins from ``entropy``; a device that runs this code on its true value.
 
 Frequency oracles: randomizers from whose reports the share of every value is estimated.
 
 Definition (Wang, Blocki, Li and Jha 2017).  A report supports a set of values: that of its sender
-with chance p, and any other one with chance q < p.
+with probability p, and any other one with probability q < p.
 Theorem (key ``frequency-oracle``).  If C of n independent reports support a value that a share f of
 the n senders have, then (C/n - q)/(p - q) estimates f without bias, and n times its variance is
 (f p (1 - p) + (1 - f) q (1 - q)) / (p - q)**2.
 Proof.  C is a sum of independent coins, fn of chance p and (1 - f)n of chance q.
-Theorem (key ``oracle-loss``).  Let the chance of a report under one value, divided by that under
-another, be 1 if it supports both or neither, and one number, or its inverse, if it supports only
-the first, or only the second.  Then the two values lose as much as the pair ((a, b, c), (b, a, c)):
-a is the chance that a report supports its sender's value and not the other one, b that it supports
-only the other one, and c the rest.
-Proof.  Reports of equal ratio may be told as one.
+Theorem (key ``oracle-loss``).  Let the probability of a report under one value, divided by that
+under another, be 1 if it supports both or neither, and one number, or its inverse, if it supports
+only the first, or only the second.  Then the two values lose as much as the pair ((a, b, c), (b, a,
+c)): a is the probability that a report supports its sender's value and not the other one, b that it
+supports only the other one, and c the rest.
+Proof.  Reports of equal ratio may be merged.
 
-Rounding.  In place of e^-epsilon stands a rational above it (``inward_decay``), so that p and q are
-rational, and the law and all that is said of it are exact.
+Rounding.  A rational above e^-epsilon (``inward_decay``) replaces it, so that p and q are rational,
+and the distribution and all statements about it are exact.
 
 Integers and bits as rows of bytes, least significant first; and rows without their gaps.
 
@@ -286,7 +286,7 @@ class FrequencyOracle(Randomizer, ABC):
         return Profile.of(FinitePair((telling, misleading, rest), (misleading, telling, rest)))
 
     def error(self, *, confidence: Number) -> int:
-        """Return 0 if a report supports its sender's value with this chance, else 1."""
+        """Return 0 if a report supports its sender's value with this probability, else 1."""
         return int(self.exact_chances()[0] < at_confidence(confidence))
 
 

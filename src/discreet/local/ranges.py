@@ -6,9 +6,9 @@ Definition (Cormode, Kulkarni and Srivastava 2019).  Cells are grouped by ``bran
 again, and so on.  A device draws one level below the root, and reports its node there at the full
 epsilon.  Nodes of all levels are made consistent by least squares, the root being 1 (key
 ``tree-least-squares``); a range is a difference of two thresholds.
-``haar``: a device reports on which side of its node, of a drawn height, its cell lies.  A node's
-left share minus its right one is a Haar coefficient, and the cells follow from these and from the
-sum of all (key ``signed-hadamard``).
+``haar``: a device reports the side of its node, at a drawn height, that contains its cell.  A
+node's left share minus its right one is a Haar coefficient, and the cells follow from these and
+from the sum of all (key ``signed-hadamard``).
 
 Theorem (key ``range-variance``).  If each of h levels has n/h reports, and an estimated node the
 variance V h / n, uncorrelated, the mean variance of all ranges of k cells is
@@ -58,7 +58,7 @@ _SMALL_EPSILON: Final = Fraction(17, 20)
 
 
 class RangeShare(NamedTuple):
-    """The share of people in a range of cells, and between which ends it lies."""
+    """The share of people in a range of cells, with its confidence interval."""
 
     share: float
     low: float
@@ -66,7 +66,7 @@ class RangeShare(NamedTuple):
 
 
 class CellQuantile(NamedTuple):
-    """The cell of a quantile, and between which cells it lies."""
+    """The cell of a quantile, with its confidence interval of cells."""
 
     cell: int
     low: int
@@ -152,7 +152,7 @@ class Ranges(Shown):
             node, inside = divmod(threshold + 1, 1 << height)
             half = 1 << (height - 1)
             level = np.zeros(self.cells >> (height - 1))
-            if inside:  # a node that the threshold cuts: so many cells of its left side, and right
+            if inside:  # a node cut by the threshold: this many cells of its left side, and right
                 level[2 * node] = (min(inside, half) - max(inside - half, 0)) / (1 << height)
             weights.append(level)
         return weights
@@ -215,7 +215,7 @@ class RangeEstimates(Shown):
         """Return the shares of all cells, each with its interval.
 
         Args:
-            confidence: the chance that an interval holds the truth.
+            confidence: the probability that an interval holds the truth.
             consistent: tree, which is unbiased; or simplex, the projection of these shares.
             target: as in ``range``.
         """
@@ -243,7 +243,7 @@ class RangeEstimates(Shown):
     def quantile(
         self, level: object, *, confidence: object = "0.95", target: Target = "population"
     ) -> CellQuantile:
-        """Return the first cell up to which at least this share of people lie.
+        """Return the first cell whose cumulative share of people is at least this share.
 
         A cell is left out if the share up to it is surely too low, or that before it too high.
         """

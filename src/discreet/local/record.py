@@ -1,21 +1,21 @@
-"""Records: several attributes of one person, of which one is reported at the full epsilon.
+"""Records: several attributes of one person; one of them is reported at the full epsilon.
 
 Trust: kernel.
 
-Definition.  The device draws one of d attributes evenly, and reports which one, and that attribute
-by its own randomizer.  The draw does not look at the values.
+Definition.  The device draws one of d attributes uniformly, and reports its name, and its value by
+its own randomizer.  The draw does not look at the values.
 Theorem (key ``sampled-attribute``).  The record loses the even mixture of what its parts lose, with
 the drawn attribute known: epsilon if all parts have it, in place of d epsilon for reporting all.
 An attribute is estimated from about n/d reports, so variances are d times those of all n; splitting
 epsilon into d parts would multiply them by about d**2.
-Proof.  The draw has the same law whatever the values, and given it, one part is run.
+Proof.  The distribution of the draw does not depend on the values, and given it, one part is run.
 The code of a record is its place in the list of all combinations, the first attribute slowest.
 
 Randomizers by name: what a form says of one, read back.
 
-Both sides of a form must mean the same law by it.
+Both sides of a form must mean the same distribution by it.
 
-A description has a name, an exact epsilon as text, and whole numbers; nothing in it is evaluated.
+A description has a name, an exact epsilon as text, and integers; nothing in it is evaluated.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Record(Randomizer):
         return rows
 
     def reference_pmf(self, value: int) -> dict[bytes, Interval]:
-        """Return the chance of every report."""
+        """Return the probability of every report."""
         code = whole(value, name="the code of a value", low=0, high=self.values - 1)
         law, share = {}, len(self.parts)
         for number, part in enumerate(self.parts):

@@ -1,13 +1,13 @@
-"""Plans: how exact the answers will be, how much travels and what it costs, before anybody reports.
+"""Plans: the accuracy of answers, the bytes sent and the cost, before any report.
 
 Trust: public.
 
 Definition.  The estimated share of a value that a share f of n senders hold is off by
-(C - E[C]) / (n (p - q)), where C is the sum of fn coins of chance p and (1 - f)n of chance q.  The
-half-width is the distance that it stays within at the stated confidence, from exact binomial
-quantiles at f = 0 and at f = 1; in between the variance is between those two.
-For all k values at once each may miss with a k-th of the chance (union bound).  The mean of numbers
-is predicted by its variance in the worst case.
+(C - E[C]) / (n (p - q)), where C is the sum of fn coins of probability p and (1 - f)n of
+probability q.  The half-width is the distance that it stays within at the stated confidence, from
+exact binomial quantiles at f = 0 and at f = 1; in between the variance is between those two.
+For all k values at once each may miss with a k-th of the probability (union bound).  The mean of
+numbers is predicted by its variance in the worst case.
 An honest report adds 1/n to the estimated share of its sender's value, on average, and nothing to
 others.  A liar who supports another value adds (1 - q)/(p - q)/n to it; one who does not support
 the own value takes p/(p - q)/n from it.
@@ -33,7 +33,7 @@ from discreet.notebook import Shown
 
 DELTA: Final = Fraction(1, 10**6)
 MOST_SHUFFLED: Final = 10**5
-"""Above so many people a plan shows the price of so many, which is higher: exact sums take long."""
+"""Above this number of people a plan shows the price at it, an upper bound: exact sums are slow."""
 _WORDS: Final = {
     "rare": "share that is 0",
     "common": "share that is 1",
@@ -142,7 +142,7 @@ def _shares(form: Form, people: int, miss: float) -> tuple[dict[str, float], flo
 
 
 def _mean(form: Form, people: int, miss: float) -> tuple[dict[str, float], float]:
-    """Predict the mean by its variance in the worst case, and the normal law."""
+    """Predict the mean by its variance in the worst case, and the normal distribution."""
     numbers = cast("NumberRandomizer", form.randomizer)
     unit = float(cast("NumberRange", form.domain).stretch())
     deviation = math.sqrt(numbers.variance().nearest() / people)
@@ -151,7 +151,7 @@ def _mean(form: Form, people: int, miss: float) -> tuple[dict[str, float], float
 
 
 def _distance(people: int, chance: float, miss: float) -> float:
-    """Return how far the number of heads is from its mean, but for a chance of ``miss``."""
+    """Return how far the number of heads is from its mean, but for a probability of ``miss``."""
     mean = people * chance
     fewest = math.floor(special.bdtrik(miss / 2, people, chance))
     most = math.ceil(special.bdtrik(1 - miss / 2, people, chance))

@@ -85,7 +85,7 @@ class ShareFrame(Tabular):
 
 
 class ShareRow(NamedTuple):
-    """One value, its estimated share, and between which ends the true one lies."""
+    """One value, its estimated share, and a confidence interval for the true one."""
 
     value: Hashable
     share: float

@@ -3,8 +3,8 @@
 Trust: kernel.
 
 Theorem (key ``shuffling``; Feldman, McMillan and Talwar 2021).  If n people each send one report of
-an eps0-locally private randomizer, and whoever looks sees the reports in a random order and nothing
-else, then replacing one person's value loses much less than eps0.  ``ShuffledReports`` prices it,
+an eps0-locally private randomizer, and the observer sees only the reports in a random order, then
+replacing one person's value loses much less than eps0.  ``ShuffledReports`` prices it,
 ``calibrate_shuffled`` finds the largest eps0 for a price.
 Assumes, and no code can check: one report a person; n counts honest reports, after refusals and
 without those of an attacker; the shuffler is honest and sees no more.  Neighbors replace a value:
@@ -12,7 +12,7 @@ to add or remove a person changes how many reports there are.  A group number th
 person shrinks the crowd to the group; one that the device draws is part of the randomizer and does
 not.
 Binary randomized response has a better bound, also behind the coin that rounds a number to an end:
-everybody's report is a fair coin with chance 2/(e^eps0 + 1) whatever the value, and the first
+each person's report is a fair coin with probability 2/(e^eps0 + 1) for every value, and the first
 person's pair is a mixture of pairs of ends (joint convexity).
 Above a million people the price is that of a million.
 """
@@ -88,7 +88,7 @@ class ShuffledReports(Shown):
 
 
 def shuffled(randomizer: Randomizer | RandomizedResponse, *, people: int) -> ShuffledReports:
-    """Return the reports of so many people, in a random order.
+    """Return the reports of this number of people, in a random order.
 
     >>> from discreet.mechanisms import RandomizedResponse
     >>> round(shuffled(RandomizedResponse(epsilon=1), people=1000).epsilon(delta="1e-6"), 4)

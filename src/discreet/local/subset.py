@@ -9,8 +9,9 @@ q = (p (w - 1) + (1 - p) w) / (k - 1).  With w near k / (E + 1) no oracle has le
 worst case, up to lower order terms.  w = 1 is direct response.
 
 Sampling.  Let U be a uniform w-subset and e a uniform member of it.  If the sender's value is not
-in U, it takes the place of e with chance w (E - 1) / (w E + k - w).  Then the set has the value
-with chance p, and is uniform given that it does, and given that it does not (``uniform_sets.py``).
+in U, it takes the place of e with probability w (E - 1) / (w E + k - w).  Then the set has the
+value with probability p, and is uniform given that it does, and given that it does not
+(``uniform_sets.py``).
 
 Uniform random sets of a fixed size, for many people at once, as rows of bits.
 
@@ -20,8 +21,8 @@ the value that was added last, the guest, is uniform among its members.
 Proof.  Every step treats all values alike, so every set of w - 1 is equally likely, and each of the
 k - w + 1 guests; so each pair of a w-set and a member of it is equally likely.
 
-A uniform zero is found by drawing values until one is not in the set.  Coins of a chance near w/k,
-and a window just below w, leave a few to add, and not w.
+A uniform zero is found by drawing values until one is not in the set.  Coins of a probability near
+w/k, and a window just below w, leave a few to add, and not w.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ class Subset(FrequencyOracle):
         return rows
 
     def reference_pmf(self, value: int) -> dict[bytes, Interval]:
-        """Return the chance of every set of this size."""
+        """Return the probability of every set of this size."""
         truth = whole(value, name="the code of a value", low=0, high=self.values - 1)
         decay = inward_decay(self.epsilon)
         total = (
@@ -166,7 +167,7 @@ class Subset(FrequencyOracle):
         return members_of_bitmap(rows, self.values, self.size) if self.named else rows
 
     def unpack(self, rows: Bytes) -> tuple[Reports, NDArray[np.bool_]]:
-        """Read sets; one of another size, or with what is no value, is not valid."""
+        """Read sets; one of another size, or with an invalid value, is not valid."""
         checked_rows(rows, self.report_bytes)
         if self.named:
             return bitmap_of_members(rows, self.values, self.size)
@@ -251,10 +252,11 @@ def _first_members(
 
 
 def first_chance(values: int, size: int) -> tuple[Fraction, int]:
-    """Return the chance of the first coins, and how many members they may leave to add.
+    """Return the probability of the first coins, and how many members they may leave to add.
 
     The window is 2/3 of a standard deviation of the number of ones, which a fourth of all rows hit.
-    The chance has few bits, so that few rounds settle its coins, and aims at the window's middle.
+    The probability has few bits, so that few rounds settle its coins, and aims at the window's
+    middle.
 
     >>> first_chance(128, 34)
     (Fraction(1, 4), 3)

@@ -2,10 +2,10 @@
 
 Trust: kernel.
 
-Definition.  A report has one bit for each of k values.  That of the sender's value is 1 with chance
-p, all others with chance q, independently.  It supports the values whose bit is 1.
+Definition.  A report has one bit for each of k values.  That of the sender's value is 1 with
+probability p, all others with probability q, independently.  It supports the values whose bit is 1.
     symmetric   p = e^(epsilon/2) / (e^(epsilon/2) + 1), q = 1 - p (Erlingsson, Pihur and Korolova
-                2014): every bit of the one-hot row is turned with chance q;
+                2014): every bit of the one-hot row is turned with probability q;
     optimized   p = 1/2, q = 1 / (e^epsilon + 1) (Wang, Blocki, Li and Jha 2017): the least variance
                 at share 0 of all p and q.
 Theorem (key ``unary-oracle``).  Two values differ in two bits, so the loss is that of two coins and
@@ -100,7 +100,7 @@ class Unary(FrequencyOracle):
         return p * (1 - q), q * (1 - p)
 
     def run_each(self, codes: NDArray[np.integer[Any]], *, entropy: Entropy = SYSTEM) -> Reports:
-        """Return one row of bits for each person; the sender's bit is drawn apart for everybody."""
+        """Return one row of bits for each person; the sender's bit is drawn separately."""
         truths = checked_codes(codes, self.values)
         p, q = self.exact_chances()
         reports = packed_coins(q, truths.size, self.values, entropy)
@@ -111,7 +111,7 @@ class Unary(FrequencyOracle):
         return reports
 
     def reference_pmf(self, value: int) -> dict[bytes, Interval]:
-        """Return the chance of every row of bits, of which there are 2**k."""
+        """Return the probability of each of the 2**k rows of bits."""
         truth = whole(value, name="the code of a value", low=0, high=self.values - 1)
         p, q = self.exact_chances()
         ones = [p if code == truth else q for code in range(self.values)]
@@ -161,7 +161,7 @@ def row_size(columns: int) -> int:
 
 
 def cells(codes: Codes, size: int) -> tuple[NDArray[np.intp], Bytes]:
-    """Return where the bit of each person's code lies: which byte of all rows, and which bit.
+    """Return the byte, among all rows, and the bit in it that hold each person's code.
 
     >>> [part.tolist() for part in cells(np.array([3, 9]), 2)]
     [[0, 3], [8, 2]]

@@ -2,7 +2,7 @@
 
 Trust: kernel (T1).
 
-Whatever else a report held, a time or a name, would undo what the noise does.
+Any other field in a report, such as a time or a name, would undo the protection of the noise.
 
 Definition.  A report is ``dl``, the format (one byte, 1), the digest of its form (eight bytes) and
 the payload, whose length depends on the form alone.  A batch is ``db``, the format, the digest, how
@@ -11,9 +11,9 @@ bits each, the lowest bit of the first byte first; bits that are left over in th
 A stream is any number of reports and batches in a row.
 
 Theorem (key ``total-decoding``).  Every string of bytes yields payloads and a number of refused
-stretches, and never an exception.  A stretch is what lies between two headers of the form: where
-bytes were lost or added, reading goes on at the next header.  Whether payloads mean anything is for
-the randomizer to say.  What is done per byte does not depend on the payload.
+stretches, and never an exception.  A stretch is the bytes between two headers of the form: after
+lost or added bytes, reading goes on at the next header.  The randomizer decides whether payloads
+are valid.  The work per byte does not depend on the payload.
 
 Clients: what runs on a person's device, from a value to the bytes of a report.
 
@@ -62,7 +62,7 @@ class Refusals:
     invalid: int = 0
     """A payload that no client makes."""
     implausible: int = 0
-    """A payload that an honest client makes with a chance of at most 2e-9."""
+    """A payload that an honest client makes with probability at most 2e-9."""
 
     @property
     def total(self) -> int:
@@ -136,11 +136,11 @@ class Layout:
         return b"".join(parts)
 
     def batch_bytes(self, count: int) -> int:
-        """Return how long a batch of so many reports is."""
+        """Return the length of a batch of this number of reports."""
         return HEADER_BYTES + _COUNT_BYTES + (count * self.bits + 7) // 8
 
     def decode_one(self, report: bytes) -> bytes | Refusals:
-        """Return the payload of one report, or why it is none."""
+        """Return the payload of one report, or the reason why it is invalid."""
         if len(report) != self.report_bytes or not report.startswith(REPORT):
             return Refusals(unreadable=1)
         if report[len(REPORT) : HEADER_BYTES] != self.digest:
@@ -245,7 +245,8 @@ class Client:
     def batch(self, values: Iterable[object], *, entropy: Entropy = SYSTEM) -> bytes:
         """Return one batch with a report for each of many people: the same without headers.
 
-        For whoever gathers the answers of many people, such as a hospital, and for simulations.
+        For an institution that gathers the answers of many people, such as a hospital, and for
+        simulations.
 
         >>> from discreet.local import Domain, Form
         >>> form = Form.of(Domain(["yes", "no"]), epsilon=1)

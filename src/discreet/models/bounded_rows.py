@@ -1,12 +1,13 @@
-"""Rows of a table as short integer vectors: the only form in which models see people.
+"""Rows of a table as short integer vectors: the only view of people that models have.
 
-Trust: kernel (T2, T7).  What one row can add to any sum is bounded here, whatever the row holds.
+Trust: kernel (T2, T7).  The contribution of one row to any sum is bounded here, for any content of
+the row.
 
 Definition.  A row has *features*: a number with declared bounds is clamped to them and becomes a
-whole number of steps from -2**14 to 2**14; a column with declared categories becomes one entry of
-2**14 in the place of its category and zeros elsewhere.  A *constant* of 2**14 comes last where a
-model has an intercept.  Rows with a missing number, with a value outside its categories or with a
-label that is not among the declared classes are left out.
+integer of steps from -2**14 to 2**14; a column with declared categories becomes one entry of 2**14
+in the place of its category and zeros elsewhere.  A *constant* of 2**14 comes last where a model
+has an intercept.  Rows with a missing number, with a value outside its categories or with a label
+that is not among the declared classes are left out.
 
 Theorem (key ``integer-rows``).  Each row is an integer vector z with |z|**2 <= 4**14 m, where m
 counts numbers, categorical columns and the constant.  For fixed integer vectors r(z) that depend on
@@ -81,7 +82,7 @@ class NumberColumn:
 
     @property
     def middle(self) -> float:
-        """What is zero steps."""
+        """The value of zero steps."""
         return float((self.low + self.high) / 2)
 
     @property
@@ -128,7 +129,7 @@ class CategoryColumn:
         return len(self.values)
 
     def cells(self, values: NDArray[Any]) -> Floats:
-        """Return one entry a row; NaN where a value is none of the categories."""
+        """Return one entry a row; NaN for a value outside the categories."""
         return _cells(self, values)
 
     def write(self, values: Values, lines: Floats) -> None:
@@ -153,7 +154,7 @@ def _cells(column: Column, values: NDArray[Any]) -> Floats:
 
 
 def _floats(values: NDArray[Any]) -> Floats:
-    """Return numbers; whatever is none is NaN, and its row is left out."""
+    """Return numbers; any other value becomes NaN, and its row is left out."""
     if values.dtype.kind in "iufb":
         return values.astype(np.float64, copy=False)
     return np.array([_float(value) for value in values.tolist()], np.float64)
@@ -206,8 +207,8 @@ _RUN: Final = 1 << 15  # numbers that are worked on at once: more leave the cach
 class Encoding:
     """How rows become integer vectors, from declared facts alone.
 
-    ``target`` are the bounds of a number that is learned, and ``classes`` the labels of those that
-    are told apart; at most one of them is given.
+    ``target`` are the bounds of a number that is learned, and ``classes`` the labels of a
+    classifier; at most one of them is given.
 
     >>> from fractions import Fraction
     >>> two = Encoding(features=(NumberColumn(Fraction(-1), Fraction(1)),) * 2, constant=True)

@@ -1,10 +1,10 @@
 """Models as scikit-learn has them: parameters by name, ``fit``, ``predict``, and a price.
 
-Trust: kernel.  What is checked here about arrays is their shape and their type, which are public;
-values are looked at after they are paid for, in :mod:`discreet.models.bounded_rows`.  Whoever
-counts right answers relies on classifiers: the answer for a row depends on that row and the model
-alone, to the last bit.  So answers come from exact sums, or from operations on single numbers in a
-fixed order, whose results do not depend on where a row is in memory.
+Trust: kernel.  Only the shape and type of arrays are checked here, which are public; values are
+read after they are paid for, in :mod:`discreet.models.bounded_rows`.  Counts of right answers rely
+on a property of classifiers: the answer for a row depends on that row and the model alone, to the
+last bit.  So answers come from exact sums, or from operations on single numbers in a fixed order,
+whose results do not depend on where a row is in memory.
 
 scikit-learn is never imported: it asks by its own names (``get_params``, ``__sklearn_tags__``).
 """
@@ -48,7 +48,7 @@ class ScikitLearnNames:
     kind: ClassVar[str]
     """What it is to scikit-learn: classifier, regressor, clusterer or transformer."""
     two_classes: ClassVar[bool] = False
-    """Whether it tells just two classes apart."""
+    """Whether it distinguishes exactly two classes."""
     ledger: Any
 
     @classmethod
@@ -138,7 +138,7 @@ class PrivateModel(ScikitLearnNames, ABC):
     epsilon: Any = None
     """What it may cost, with or without a delta."""
     delta: Any = None
-    """The chance with which the promise may fail."""
+    """The probability with which the promise may fail."""
     rho: Any = None
     """The price in zero-concentrated privacy, in place of epsilon."""
     ledger: Any = None
@@ -150,14 +150,14 @@ class PrivateModel(ScikitLearnNames, ABC):
 
     @abstractmethod
     def _recipe(self, encoding: Encoding) -> Recipe:
-        """Return what is measured, from parameters that were checked."""
+        """Return the recipe of measurements, from checked parameters."""
 
     @abstractmethod
     def _finish(self, released: Released, encoding: Encoding) -> None:
         """Set the attributes of a fitted model from what was released."""
 
     def post_processing(self, encoding: Encoding) -> Mapping[str, str]:  # noqa: ARG002  for others
-        """Return the parameters that change what is made of a release, and not the release.
+        """Return the parameters that change only the post-processing of a release.
 
         With other ones the same release is another model, at no price: so the digest of a fitted
         model holds them, and that of its release does not.  A parameter that changes nothing is
@@ -189,7 +189,7 @@ class PrivateModel(ScikitLearnNames, ABC):
             return self.plan_for(width, unit_of_rows(record))
 
     def plan_for(self, width: int, unit: PrivacyUnit) -> FitPlan:
-        """Return the plan of a fit on arrays of so many columns, for a unit of one row."""
+        """Return the plan of a fit on arrays of this width, for a unit of one row."""
         encoding = self._encoding(width)
         recipe, asked = self._recipe(encoding), self.asked_price()
         return fit_plan(type(self).__name__, recipe, encoding, asked, unit=unit)
@@ -206,9 +206,9 @@ class PrivateModel(ScikitLearnNames, ABC):
 
         Args:
             X: one row a unit: an array, or a table of a session.
-            y: what is learned about each row, where ``X`` is an array.
-            label: the column that is learned, where ``X`` is a table.
-            columns: the columns that it is learned from, where ``X`` is a table; all by default.
+            y: the target of each row, if ``X`` is an array.
+            label: the target column, if ``X`` is a table.
+            columns: the feature columns, if ``X`` is a table; all by default.
         """
         asked = self.asked_price()
         if is_table(X):
@@ -240,7 +240,7 @@ class PrivateModel(ScikitLearnNames, ABC):
         self._finish(read_released(stored), plan.encoding)
 
     def _digest(self, plan: FitPlan, stored: bytes) -> str:
-        """Return a name for a fitted model: its plan, its release, and what is made of that."""
+        """Return a name for a fitted model: its plan, its release and their post-processing."""
         later = self.post_processing(plan.encoding)
         text = json.dumps(dict(later), sort_keys=True) if later else ""
         return hashlib.sha256(plan.digest.encode("ascii") + stored + text.encode()).hexdigest()
@@ -347,7 +347,7 @@ class PrivateRegressor(PrivateModel):
     bounds: Any = None
     """Two ends for all columns, or one number a column for either end."""
     target_bounds: Any = None
-    """The two ends of what is learned."""
+    """The bounds of the target."""
 
     def _encoding(self, width: int) -> Encoding:
         (target,) = number_columns(self.target_bounds, 1, name="target_bounds")
@@ -356,7 +356,7 @@ class PrivateRegressor(PrivateModel):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateClassifier(PrivateModel):
-    """A model that tells declared classes apart."""
+    """A classifier of declared classes."""
 
     kind: ClassVar[str] = "classifier"
 

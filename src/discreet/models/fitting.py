@@ -1,11 +1,11 @@
 """A fit: its plan, known before a row is read, and its way from the charge to the record.
 
 Trust: kernel.  Noise, price and digest follow from the plan.  Rows are turned into integers after
-the charge, and what is stored is what the model is made of.
+the charge, and the stored release determines the model.
 
-Each fit of arrays is a charge of its own, because nothing tells whether they are the same people:
+Each fit of arrays is a charge of its own, because it is unknown whether they are the same people:
 ``cross_val_score`` with five folds pays five times.  A fit with a ``key`` is on record under it:
-carried out again it is the same model, for free, whatever the arrays hold by then.
+repeating it returns the same model for free, even if the arrays have changed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Recipe(Protocol):
     """What a model takes of rows, and how; it holds public parameters alone."""
 
     def document(self) -> Mapping[str, Any]:
-        """Return all parameters that what is released depends on, in plain JSON."""
+        """Return all parameters that the release depends on, in plain JSON."""
         ...
 
     def sums(self, encoding: Encoding) -> tuple[PlannedSum, ...]:
@@ -59,7 +59,7 @@ class Recipe(Protocol):
         ...
 
     def run(self, rows: BoundedRows, encoding: Encoding, see: Measurer) -> Released:
-        """Take the sums, and return what is released."""
+        """Take the sums, and return the release."""
         ...
 
 
@@ -160,7 +160,7 @@ def fit_plan(  # noqa: PLR0913  all that is public about a fit
     rows: int = 1,
     names: tuple[str, ...] = (),
 ) -> FitPlan:
-    """Plan a fit for units of at most so many rows."""
+    """Plan a fit for units of at most this number of rows."""
     schedule = scheduled(recipe.sums(encoding), asked, unit=unit, rows=rows)
     return FitPlan(model=model, recipe=recipe, encoding=encoding, schedule=schedule, names=names)
 
@@ -168,7 +168,7 @@ def fit_plan(  # noqa: PLR0913  all that is public about a fit
 def drawn_bytes(
     recipe: Recipe, encoding: Encoding, schedule: SumSchedule, rows: BoundedRows, entropy: Entropy
 ) -> bytes:
-    """Take all sums of a recipe, and return what is stored."""
+    """Take all sums of a recipe, and return the stored release."""
     released = recipe.run(rows, encoding, Measurer(schedule, entropy))
     document = {"format": FORMAT, "released": dict(released)}
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")

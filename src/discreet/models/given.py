@@ -1,15 +1,15 @@
 """Arrays and frames as they are given: judged by shape, names and declared types; no value is read.
 
-Trust: kernel (T2).  What is checked here happens before anything is paid for.
+Trust: kernel (T2).  All checks here happen before anything is charged.
 
-Definition.  A column of numbers or truth values becomes floats, and NULL becomes NaN; so does a
-column that is declared to hold nothing but NULL, and one of categories that are numbers.  A column
-of Python objects stays as it is, and its cells are read after the charge.  All others are refused.
+Definition.  A column of numbers or booleans becomes floats, and NULL becomes NaN; so does a column
+that is declared to hold nothing but NULL, and one of categories that are numbers.  A column of
+Python objects stays unchanged, and its cells are read after the charge.  All others are refused.
 Proposition.  Whether a frame is refused, and whether it becomes floats or objects, depends on names
-and types of its columns alone.  Proof.  Nothing else is asked before a column is converted, and
-every number becomes a float, the nearest one or infinity; no warning tells of it.
+and types of its columns alone.  Proof.  Nothing else is read before a column is converted, and
+every number becomes a float, the nearest one or infinity, without a warning.
 
-pandas turns a column of truth values into objects where one is missing, so columns are taken one by
+pandas turns a column of booleans into objects where one is missing, so columns are taken one by
 one.  Bounds and classes are declared by the caller: read off the data, they would tell of it.
 """
 
@@ -139,7 +139,7 @@ def one_a_row(values: Any) -> NDArray[Any]:
 
 
 def labels_of(y: Any, count: int, kind: str) -> NDArray[Any] | None:
-    """Return what is learned, one value a row."""
+    """Return the target, one value a row."""
     if kind not in {"classifier", "regressor"}:
         return None
     if y is None:

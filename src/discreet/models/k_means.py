@@ -4,11 +4,11 @@ Trust: kernel.  In each round a row adds itself and a one to the place of its ne
 was released before (key ``row-tables``).  Sizes are counted once more at the end, around the
 centers that are released, because each move changes whose rows are whose.
 
-Lloyd's rounds end near where they begin, and a start that is chosen without data is mostly far from
-all rows.  So a part of the price buys the matrix of second moments (key ``moment-matrix``): public
-points are drawn from the normal law with these moments and clustered, which costs nothing, and
-their centers are the start.  A center that noise says has next to no rows goes beside the largest
-cluster, half of which it takes in the next round.
+Lloyd's rounds end near where they begin, and a start that is chosen without data is usually far
+from all rows.  So a part of the price buys the matrix of second moments (key ``moment-matrix``):
+public points are drawn from the normal distribution with these moments and clustered, which costs
+nothing, and their centers are the start.  A center whose noisy count is close to zero moves next to
+the largest cluster, and takes half of it in the next round.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class ClusterRecipe:
 
 
 def public_start(clusters: int, matrix: Floats, noise: float) -> Floats:
-    """Return centers of public points with these second moments, the last of which is a constant.
+    """Return centers of public points with these second moments; the last column is constant.
 
     >>> public_start(2, np.diag([0.1, 1.0]), 0.0).shape
     (2, 1)

@@ -1,6 +1,6 @@
 """Linear and ridge regression, and principal components, from one noisy matrix of second moments.
 
-Trust: kernel.  What is released is the matrix, to which a row adds a bounded part (key
+Trust: kernel.  The release is the matrix, to which a row adds a bounded part (key
 ``moment-matrix``); coefficients, their posterior and eigenvectors are post-processing.
 """
 
@@ -187,7 +187,7 @@ class Ridge(LinearModel):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PCA(PrivateModel):
-    """Directions in which rows vary most.
+    """The directions of largest variance of rows.
 
     >>> PCA(n_components=2, rho=1, bounds=(0, 1))
     PCA(n_components=2, rho=1, bounds=(0, 1))

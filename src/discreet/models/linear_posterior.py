@@ -6,20 +6,23 @@ Definition (after Bernstein and Sheldon 2019).  The release is W = S + noise, wh
 z z' over all rows z = (x, y, 1).  S has to be *possible*: at least two rows, no direction of
 negative variance, and no entry beyond its bounds.  The prior of S has a flat number of rows n and,
 given n, flat second moments of a row, S / n, among all that are possible.  Given S, entries (x, y)
-of a row follow a normal law whose mean and covariance have the conjugate posterior of a weak
-normal-inverse-Wishart prior about the middle of the declared bounds; y = slope x + offset + error.
+of a row follow a normal distribution whose mean and covariance have the conjugate posterior of a
+weak normal-inverse-Wishart prior about the middle of the declared bounds; y = slope x + offset +
+error.
 Theorem (key ``noise-aware-moments``).  Given W, S has a density proportional to that of the noise
 at W - S times n**-(p-1), among possible S, where p counts the different entries of S.  Draws of S
-by an elliptical slice keep this law, and slopes drawn given S have their law given W.
+by an elliptical slice keep this distribution, and slopes drawn given S have their distribution
+given W.
 Proof.  With n fixed, S has p - 1 entries that are n times those of a row, which gives the power;
 Bayes' rule and Murray, Adams and MacKay (2010) do the rest.  The slope depends on W through S.
 
-So a 90 % interval holds the slope with a chance of 0.9 *over that prior*.  Where noise is wide,
+So a 90 % interval holds the slope with probability 0.9 *over that prior*.  Where noise is wide,
 it says little more than the prior, and slopes in the middle of it are held more often; slopes
 at its edges, less.  A posterior that takes W for S (*naive*) ignores the noise, and covers too
-little.  Bernstein and Sheldon draw S from the central limit theorem's law given parameters in place
-of the first step.  Where noise is wider than that law, which is where it matters, their chain moves
-by less than a hundredth of the posterior in a step; this one draws S anew each time.
+little.  Bernstein and Sheldon draw S from the central limit theorem's distribution given parameters
+in place of the first step.  Where noise is wider than that distribution, which is where it matters,
+their chain moves by less than a hundredth of the posterior in a step; this one draws S anew each
+time.
 """
 
 from __future__ import annotations
@@ -133,7 +136,7 @@ class _Sampler:
         self._wide = np.where(diagonal, noisy.deviation, noisy.deviation * 29 / 41)
 
     def run(self, count: int) -> Floats:
-        """Return at least so many draws of slopes and offset, from independent chains."""
+        """Return at least this number of draws of slopes and offset, from independent chains."""
         steps = -(-count // _CHAINS)
         moments = np.repeat(_possible(self._full(self._released))[None], _CHAINS, axis=0)
         kept = []

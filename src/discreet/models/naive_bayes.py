@@ -1,4 +1,4 @@
-"""Naive Bayes: a table of sums for each declared class, of which a row moves one.
+"""Naive Bayes: a table of sums for each declared class; a row moves one of them.
 
 Trust: kernel.  Rows of different classes move different places of one table (key ``row-tables``),
 so all classes together cost what one of them does.
@@ -80,7 +80,7 @@ class ClassSums:
         return {"sums": see.measure(SUMS, total).reshape(size, -1).tolist()}
 
     def _table(self, cells: Floats, codes: Integers, encoding: Encoding) -> BoundedSum:
-        """Return the table of some rows, of which ``cells`` has a line a column."""
+        """Return the table of some rows; ``cells`` has a line for each column."""
         width = len(cells)
         lines = np.empty((1 + width * (1 + self.squares), len(codes)))
         lines[0], lines[1 : 1 + width] = float(LEVELS), cells
@@ -172,7 +172,7 @@ class GaussianNB(ClassTableModel):
 
         The mean is that of the rows that the model was fitted on, with values clamped to their
         bounds, in a class that has rows; noise alone.  Sum and count hold at once, each with half
-        of what is left of the confidence.
+        of the remaining confidence.
         """
         each = 1 - (1 - decimal(confidence, name="confidence")) / 2
         half = self._half_width(SUMS, each, steps=LEVELS)
@@ -210,7 +210,7 @@ class CategoricalNB(ClassTableModel):
     categories: Any = None
     """How many categories all columns have, or each of them."""
     alpha: Any = 1
-    """What is added to the count of each category."""
+    """The number added to the count of each category."""
 
     def _declared(self, width: int) -> tuple[Column, ...]:
         given = self.categories
@@ -236,7 +236,7 @@ class CategoricalNB(ClassTableModel):
         return decimal(self.alpha, name="alpha")
 
     def post_processing(self, encoding: Encoding) -> Mapping[str, str]:  # noqa: ARG002  for all
-        """Return what is added to counts; 1 goes without saying."""
+        """Return the number added to counts, unless it is the default 1."""
         return {} if self._added() == 1 else {"alpha": str(self._added())}
 
     def _finish(self, released: Released, encoding: Encoding) -> None:

@@ -3,21 +3,21 @@
 Trust: kernel.
 
 Definition.  A share is on a public grid of points from w to 1 - w, and s of n people (n public)
-said yes.  A draw shows point t with a chance proportional to t**(a+s-1) (1-t)**(b+n-s-1), for whole
-numbers a and b of a Beta prior.
+said yes.  A draw returns point t with probability proportional to t**(a+s-1) (1-t)**(b+n-s-1), for
+integers a and b of a Beta prior.
 Theorem (key ``posterior-draw``; Dimitrakakis and others 2014, Wang, Fienberg and Smola 2015).  It
 is the exponential mechanism with the log-likelihood as its score, which is bounded since w > 0.
-Between counts s and s + 1 the log ratio of chances is ln(t / (1-t)) - ln(N(s+1) / N(s)), which
-rises in t; N(s) is the sum of weights.  So the largest |ratio| is at one of the two ends.  N(s)**2
-is at most N(s-1) N(s+1), by Cauchy and Schwarz, so that N(s+1) / N(s) rises in s, and lies between
-the least and the largest t / (1-t): the upper end is worst for the first pair of counts, the lower
-end for the last.  The epsilon returned here is the larger of these two, rounded up: all weights are
-integers.
+Between counts s and s + 1 the log ratio of probabilities is ln(t / (1-t)) - ln(N(s+1) / N(s)),
+which rises in t; N(s) is the sum of weights.  So the largest |ratio| is at one of the two ends.
+N(s)**2 is at most N(s-1) N(s+1), by Cauchy and Schwarz, so that N(s+1) / N(s) rises in s, and is
+between the least and the largest t / (1-t): the upper end is worst for the first pair of counts,
+the lower end for the last.  The epsilon returned here is the larger of these two, rounded up: all
+weights are integers.
 Without a lower end w the ratio at t near 0 has no bound: a draw of a plain Beta posterior is not
 private.
-Assumes: one person moves s by at most one.  In a session an engine counts the rows of each truth
-value, a unit adding at most so many to either (key ``session-rows``), and the loss is that many
-times the loss of one answer: a step for each row.
+Assumes: one person moves s by at most one.  In a session an engine counts the rows of each boolean,
+a unit adding at most k to either (key ``session-rows``), and the loss is k times the loss of one
+answer: a step for each row.
 """
 
 from __future__ import annotations
@@ -128,16 +128,16 @@ class PosteriorDraw:
     ) -> float:
         """Pay for one draw from the answers of people, and return it.
 
-        It is charged before an answer is looked at.  Whatever is not a plain yes counts as a no,
+        It is charged before an answer is read.  Any answer other than a plain yes counts as a no,
         so that each person moves the count by at most one; in a session, by as many rows as a
         unit may have in a group, which is what it pays for.
 
         Args:
-            answers: one truth value a row, each row being one person; or a table of a session.
-            ledger: what pays, once for each draw, where answers are a list.
+            answers: one boolean a row, each row being one person; or a table of a session.
+            ledger: the ledger that pays, once for each draw, if answers are a list.
             key: the name under which the draw is on record; with the same name it comes back.  In
                 a session, the same draw from the same table comes back without one.
-            column: the truth value of a table that is counted.
+            column: the boolean of a table that is counted.
         """
         if is_table(answers):
             refuse_ignored(table=True, ledger=ledger, key=key)
@@ -215,10 +215,9 @@ class PosteriorDraw:
         return json.dumps({"share": self.run(count, entropy=entropy)}).encode("ascii")
 
     def leaf(self, unit: PrivacyUnit, rows: int = 1) -> Leaf:
-        """Return what a draw is charged as, for units that move the count by at most so many.
+        """Return the charge of a draw, for units that move the count by at most this number.
 
-        A unit that is replaced moves it by no more: both counts lie between none and all of its
-        rows.
+        Replacing a unit moves it by no more: both counts are between 0 and the number of its rows.
         """
         whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
         loss = Pure(epsilon=self.epsilon * rows)
@@ -244,7 +243,7 @@ def _ratio_above(above: int, below: int) -> Fraction:
 
 
 def _below(total: int, entropy: Entropy) -> int:
-    """Return a whole number below another, each with the same chance."""
+    """Return an integer below another, each with the same probability."""
     width = (total - 1).bit_length()
     while True:
         word = entropy.bits(width)

@@ -4,25 +4,26 @@ Trust: public.  They process released counts, and cannot lose any privacy.
 
 Theorem (key ``noise-aware-beta``).  Let a share have the prior Beta(a, b), let s of n people (a
 public number) say yes, and let z = s + Z be released, where P[Z = k] is proportional to
-exp(-epsilon |k|).  Given z, the share has the law that mixes Beta(a + s, b + n - s) over s = 0,
-..., n with weights proportional to BetaBin(s; n, a, b) exp(-epsilon |z - s|).
+exp(-epsilon |k|).  Given z, the share has the distribution that mixes Beta(a + s, b + n - s) over
+s = 0, ..., n with weights proportional to BetaBin(s; n, a, b) exp(-epsilon |z - s|).
 Proof.  Bayes' rule for s, given z; given s, the noisy count says nothing more about the share.
 z may be outside [0, n]: below 0 all weights shrink by one factor, so that it says what 0 says, and
 beyond n what n says.
 
 Theorem (key ``noise-aware-dirichlet``).  Let shares have the prior Dirichlet(a), let s_i of n
-people be in category i, and let z_i = s_i + Z_i be released with independent noise of this law.
-With w_i(s) = Gamma(a_i + s) / s! exp(-epsilon |z_i - s|), the counts have weights proportional to
-the product of w_i(s_i), among those that add up to n.  Given z, the share of category i is a
-mixture of Beta(a_i + s, sum of all other a + n - s) with weights proportional to w_i(s) c_i(n - s),
-where c_i is the convolution of all w but w_i.
-Proof.  The Dirichlet-multinomial law is a product over categories given the sum; margins of a
-product given a sum are convolutions; given s, the share of one category is a Beta law.
+people be in category i, and let z_i = s_i + Z_i be released with independent noise of this
+distribution. With w_i(s) = Gamma(a_i + s) / s! exp(-epsilon |z_i - s|), the counts have weights
+proportional to the product of w_i(s_i), among those that add up to n.  Given z, the share of
+category i is a mixture of Beta(a_i + s, sum of all other a + n - s) with weights proportional to
+w_i(s) c_i(n - s), where c_i is the convolution of all w but w_i.
+Proof.  The Dirichlet-multinomial distribution is a product over categories given the sum; margins
+of a product given a sum are convolutions; given s, the share of one category is a Beta
+distribution.
 No chain has to be run: the convolutions are sums of positive numbers.
 
 ``PrivateLikelihood`` is for any modeling language.  The release is z = s + Z with independent noise
-of a known law; p(z | s) is that law at z - s, and p(z | theta) is the sum of p(z | s) p(s | theta)
-over all s.  A sampler that knows p(z | theta) knows about the noise.
+of a known distribution; p(z | s) is that distribution at z - s, and p(z | theta) is the sum of p(z
+| s) p(s | theta) over all s.  A sampler that knows p(z | theta) knows about the noise.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Floats = NDArray[np.float64]
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BetaMixture:
-    """A mixture of Beta laws.
+    """A mixture of Beta distributions.
 
     >>> law = BetaMixture(np.array([1.0]), np.array([2.0]), np.array([2.0]))
     >>> round(law.mean, 6), round(law.quantile(0.5), 6)
@@ -58,7 +59,7 @@ class BetaMixture:
     second: Floats
 
     def __repr__(self) -> str:
-        """Return its moments; a mixture has as many laws as there are counts."""
+        """Return its moments; a mixture has as many components as there are counts."""
         laws = f"{self.weights.size} law{'s' if self.weights.size > 1 else ''}"
         return f"BetaMixture(mean={self.mean:.4g}, deviation={self.deviation:.4g}, of {laws})"
 
@@ -230,7 +231,7 @@ class PrivateLikelihood:
     mechanism: Laplace | Gaussian
 
     def __post_init__(self) -> None:
-        """Refuse noise whose law is not known here, and numbers that integer noise cannot make."""
+        """Refuse noise of unknown distribution, and numbers that integer noise cannot make."""
         if not isinstance(self.mechanism, Laplace | Gaussian) or self.mechanism.grid is not None:
             raise WrongKind(
                 "the mechanism is neither Laplace nor Gaussian noise on integers: give the "

@@ -1,8 +1,8 @@
-"""Public randomness of models: a stream that anybody can repeat, because a public text is its key.
+"""Public randomness of models: a reproducible stream, because its key is a public text.
 
 Trust: kernel.  It chooses splits and starting points before data is read, and draws posteriors
-from released numbers afterward.  Noise never comes from here: whoever knows the text could subtract
-it.  This is the one place of the room that opens a keyed stream.
+from released numbers afterward.  Noise never comes from here: an attacker who knows the key text
+could subtract it.  This is the one place of the room that opens a keyed stream.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def public_stream(text: bytes, label: str) -> Entropy:
 
 @final
 class PublicDraws:
-    """Floats of the usual laws from a public stream, for what only processes released numbers.
+    """Floats of common distributions from a public stream, for post-processing of released numbers.
 
     >>> draws = PublicDraws(public_stream(b"released", "doctest"))
     >>> draws.uniform((2, 3)).shape, bool(draws.gamma(np.array([0.5, 3.0])).min() > 0)

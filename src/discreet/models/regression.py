@@ -5,26 +5,26 @@ once, and every step releases the sum of residual times row over all rows (key `
 residual has a norm of at most 1, or of the root of 2 for several classes, and rows are bounded.  So
 no sample is drawn.  The average of the last half of the weights is the model.
 
-Where the curvature of the loss function is at most a factor times the second moments, a step goes
+If the curvature of the loss function is at most a factor times the second moments, a step goes
 along the inverse of that bound times the gradient (Bohning 1992): a few steps do what takes
 gradient descent many, and each of few steps has less noise.  The factor is a quarter for two
-classes, and a half for several.  A step of less than twice that length goes downhill, whatever the
-curvature within the bound.  Directions in which noise may hide the moments are taken to be as
+classes, and a half for several.  A step of less than twice that length goes downhill, for any
+curvature within the bound.  Directions whose moments may be hidden by noise are taken to be as
 curved as the noise is large.  All of that processes released numbers.
 
-Residuals p - e_k, where p are the shares of classes that scores stand for and k is the class of the
-row, are shortened to a *clip* times their bound b, for less noise: a row that the model is badly
-wrong about pulls less than the logistic loss function says.  Where class k has the chance h_k, such
-pulls cancel out if h_k is in proportion to p_k max(1, |p - e_k| / (clip b)), and that is what
-probabilities are.  They rise with p_k if (clip b)**2 >= (|p|**2 + 1) / 3, so for every clip from
-3/5.  By default the clip follows from the price alone.
+Residuals p - e_k, where p are the class probabilities that the scores give and k is the class of
+the row, are shortened to a *clip* times their bound b, for less noise: a row that the model is
+badly wrong about pulls less than the logistic loss function says.  If class k has probability h_k,
+such pulls cancel out if h_k is in proportion to p_k max(1, |p - e_k| / (clip b)), and predicted
+probabilities are defined this way.  They rise with p_k if (clip b)**2 >= (|p|**2 + 1) / 3, so for
+every clip from 3/5.  By default the clip follows from the price alone.
 
 Poisson regression.  The mean of a row z is m(z) = exp(w . z), clamped to the bounds [low, high] of
-the target; a residual, in units of the width of these bounds, is at most 1, whatever the weights
-are.  The loss function has the slope (m(z) - y) z: it is that of the Poisson law where the mean is
+the target; a residual, in units of the width of these bounds, is at most 1, for any weights.  The
+loss function has the slope (m(z) - y) z: it is that of the Poisson distribution where the mean is
 within the bounds, and straight lines continue it beyond them.  It is convex, because m rises with
 w . z.  Its curvature is that of the second moments times the mean of a row: the first gradient, at
-a constant mean, tells the mean of all targets, and steps are as long as twice that allows.
+a constant mean, gives the mean of all targets, and steps are as long as twice that allows.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def _probabilities(scores: Floats) -> Floats:
 
 
 def _meant(shares: Floats, longest: float) -> Floats:
-    """Return the chances of classes at which residuals of at most so long cancel out.
+    """Return the probabilities of classes at which residuals of at most so long cancel out.
 
     >>> _meant(np.array([[0.1, 0.9], [0.4, 0.6]]), 0.75 * 2**0.5).round(3).tolist()
     [[0.118, 0.882], [0.4, 0.6]]
@@ -261,7 +261,7 @@ class GradientClassifier(PrivateClassifier):
     learning_rate: Any = 1.5
     """The length of a step, in units of the inverse of the curvature bound; below 2."""
     penalty: Any = 0
-    """What half the square of weights costs, beside the mean objective of a row."""
+    """The weight of half the squared norm, relative to the mean objective of a row."""
     clip: Any = None
     """How far a row may pull, of 1; if none, 1, or 3/4 at a price below 1/100 in rho."""
 
@@ -416,7 +416,7 @@ class PoissonRegression(PrivateRegressor):
     learning_rate: Any = 1
     """The length of a step, in units of the inverse of the curvature."""
     penalty: Any = 0
-    """What half the square of weights costs, beside the mean objective of a row."""
+    """The weight of half the squared norm, relative to the mean objective of a row."""
 
     def _recipe(self, encoding: Encoding) -> PoissonRecipe:
         if encoding.target is None or encoding.target.low < 0:

@@ -33,7 +33,7 @@ from discreet.models.bounded_rows import BoundedRows, Floats, Integers
 
 DIAGONAL: Final = 29
 MIXED: Final = 41
-"""The moments are scaled by these, of which the second is nearly the root of 2 times the first."""
+"""Scales of the moments; the second is nearly the root of 2 times the first."""
 RESIDUALS: Final = 1 << 16
 """Steps of a residual between 0 and 1."""
 WEIGHTS: Final = 1 << 18
@@ -128,7 +128,7 @@ def gradients(rows: BoundedRows, residuals: Floats, clip: Fraction = Fraction(1)
 
 
 def linear_bound(squared: int, entries: int) -> int:
-    """Return a bound on the L1 norm of so many entries, given one on their squared L2 norm.
+    """Return a bound on the L1 norm of this number of entries, from their squared L2 norm.
 
     >>> linear_bound(9, 4)
     6
@@ -139,8 +139,8 @@ def linear_bound(squared: int, entries: int) -> int:
 def scores(cells: Floats, weights: Floats) -> Floats:
     """Return cells @ weights, with weights rounded so that the products are exact.
 
-    What a row scores then depends on the row and the weights alone, to the last bit: sums of floats
-    would depend on how rows lie beside one another in memory.
+    The score of a row then depends on the row and the weights alone, to the last bit: sums of
+    floats would depend on the layout of rows in memory.
 
     >>> scores(np.array([[3.0, 4.0]]), np.array([[0.5], [0.25]])).tolist()
     [[2.5]]

@@ -1,8 +1,8 @@
 """Fitting a table of a session: bounded rows through the pipeline of every question.
 
 Trust: kernel.  The price is read off the request that engines enforce (key ``session-rows``).
-Bounds and categories come from the policy; values are clamped and rows left out where they become
-integers, whatever an engine returns.  Columns that the policy does not bound are refused.
+Bounds and categories come from the policy; values are clamped and rows left out during conversion
+to integers, without trusting the engine.  Columns that the policy does not bound are refused.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from discreet.session import Inquiry, Session
 from discreet.units import PrivacyUnit
 
 _MOST: Final = 1 << 27
-"""So many rows of one kind count, and so many in all: more do not fit into memory."""
+"""The most rows that count, of one kind and in all: more do not fit into memory."""
 _FEW: Final = 1 << 16
 _KINDS: Final = (pa.int64(), pa.float64())
 

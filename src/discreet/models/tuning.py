@@ -4,22 +4,22 @@ Trust: kernel.  A row adds one to one of two counts (key ``row-tables``), becaus
 this room answers for a row by that row alone (:mod:`discreet.models.estimator`).  Rows are bounded
 as those of a fit: with a missing value or an undeclared label they are left out.  A run of tuning
 picks a candidate at random, fits it and scores it by a noisy count of right answers; each costs at
-most the rho of the costliest candidate and that of its score (zero-concentrated losses add up), how
-many runs there were stays secret, and only the best is told.
+most the rho of the costliest candidate and that of its score (zero-concentrated losses add up), the
+number of runs stays secret, and only the best is released.
 
 Theorem (key ``random-stopping``; Papernot and Steinke 2022, theorem 2 with eta = 0).  Let each run,
-its score included, satisfy rho-zCDP, let K have the logarithmic law P[K = k] = c (1-g)**k / k, and
-let the best of K independent runs be released.  For all orders a > 1 and b > 1 the Rényi divergence
-of order a is at most
+its score included, satisfy rho-zCDP, let K have the logarithmic distribution P[K = k] = c (1-g)**k
+/ k, and let the best of K independent runs be released.  For all orders a > 1 and b > 1 the Rényi
+divergence of order a is at most
     rho a + (1 - 1/b) rho b + ln(1/g) / b + ln E[K] / (a - 1),   E[K] = (1/g - 1) / ln(1/g).
 With b = sqrt(ln(1/g) / rho), if that is above 1, it is rho (a - 1) + 2 sqrt(rho ln(1/g)) +
 ln E[K] / (a - 1).
 Picking the candidate of a run at random is part of the run, which then is a mixture of runs that
 all satisfy rho-zCDP, and satisfies it, too: the divergence is quasi-convex.
 
-Theorem (key ``logarithmic-draw``).  Draw k from the geometric law g (1-g)**(k-1) and keep it with a
-chance of 1/k, until one is kept: the kept k has the logarithmic law.
-Proof.  The chance of keeping k is proportional to (1-g)**k / k.
+Theorem (key ``logarithmic-draw``).  Draw k from the geometric distribution g (1-g)**(k-1) and keep
+it with a probability of 1/k, until one is kept: the kept k has the logarithmic distribution.
+Proof.  The probability of keeping k is proportional to (1-g)**k / k.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Evaluation:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the accuracy on these rows lies, with at least the stated confidence."""
+        """A confidence interval for the accuracy on these rows, at the stated level or above."""
         low = max(self.right - self.half_width, 0), max(self.wrong + self.half_width, 0)
         high = max(self.right + self.half_width, 0), max(self.wrong - self.half_width, 0)
         ends = [a / (a + b) if a + b else default for (a, b), default in ((low, 0.0), (high, 1.0))]
@@ -179,14 +179,14 @@ def evaluate(  # noqa: PLR0913  a model, its rows and a price
     Args:
         model: a fitted classifier.
         X: the rows: an array, or a table of a session, whose ledger pays.
-        y: their true classes, where ``X`` is an array.
+        y: their true classes, if ``X`` is an array.
         epsilon: what it may cost, with or without a delta.
-        delta: the chance with which the promise may fail.
+        delta: the probability with which the promise may fail.
         rho: the price in zero-concentrated privacy, in place of epsilon.
-        ledger: what pays, where ``X`` is an array.
-        label: the column of true classes, where ``X`` is a table.
+        ledger: the ledger that pays, if ``X`` is an array.
+        label: the column of true classes, if ``X`` is a table.
         columns: the columns that the model knows; by default those that it was fitted on.
-        confidence: the chance that the interval holds the accuracy on these rows.
+        confidence: the probability that the interval holds the accuracy on these rows.
     """
     inside = decimal(confidence, name="confidence")
     if not 0 < inside < 1:
@@ -267,7 +267,7 @@ class TuningPrice:
 
     @property
     def stop(self) -> Fraction:
-        """The parameter g of the logarithmic law, whose mean is at most the one asked for."""
+        """The parameter g of the logarithmic distribution; its mean is at most the wanted one."""
         low, high = 0, 1 << _BITS
         mean = float(decimal(self.mean, name="mean"))
         while high - low > 1:
@@ -302,7 +302,7 @@ class TuningPrice:
         return RenyiDP(orders=orders, values=values)
 
     def leaf(self, delta: Fraction, unit: PrivacyUnit) -> Leaf:
-        """Return what is charged to a unit, whose every run costs the stated rho."""
+        """Return the charge to a unit if every run costs the stated rho."""
         epsilon = Fraction(float_up(Fraction(self.epsilon(delta))))
         loss = Approximate(epsilon=epsilon, delta=delta)
         whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
@@ -315,7 +315,7 @@ def _mean_runs(stop: float) -> float:
 
 
 def logarithmic(stop: Fraction, entropy: Entropy = SYSTEM) -> int:
-    """Draw from the logarithmic law by exact coins (key ``logarithmic-draw``).
+    """Draw from the logarithmic distribution by exact coins (key ``logarithmic-draw``).
 
     >>> logarithmic(Fraction(1, 2)) >= 1
     True
@@ -333,14 +333,14 @@ Promise = tuple[Fraction, Fraction, Fraction]
 
 
 def _candidate(model: PrivateClassifier, plan: FitPlan) -> dict[str, Any]:
-    """Return all public parameters of a candidate: of its release, and of what is made of it."""
+    """Return all public parameters of a candidate: of its release and of its post-processing."""
     document = fit_document(plan.recipe, plan.encoding, plan.schedule.asked)
     later = dict(model.post_processing(plan.encoding))
     return {**document, "post-processing": later} if later else document
 
 
 def rho_of(schedule: SumSchedule) -> Fraction:
-    """Return what the noise of a schedule costs in rho, whatever price was asked for.
+    """Return the cost in rho of the noise of a schedule, regardless of the requested price.
 
     Integer vectors at a squared distance of d cost d / (2 v) with noise of variance v.
     """
@@ -405,7 +405,7 @@ class TunedDraw:
         """Return what the best of all runs costs, if each was planned for what engines enforce."""
         for plan in self.plans:
             draw = ModelDraw(recipe=plan.recipe, encoding=plan.encoding, noise=plan.schedule)
-            draw.charged(reads, unit)  # refuses what is planned for less
+            draw.charged(reads, unit)  # refuses a plan for less
         return self.price.leaf(self.delta, unit)
 
     def __call__(
@@ -421,7 +421,7 @@ class TunedDraw:
         return self.best(lambda encoding: rows_of(raw, encoding), entropy)
 
     def best(self, rows_for: Callable[[Encoding], BoundedRows], entropy: Entropy) -> bytes:
-        """Return the best of a random number of runs, as it is stored."""
+        """Return the best of a random number of runs, in stored form."""
         schedule = self.plans[0].schedule
         moved = schedule.rows**2 * (2 if schedule.unit.relation.replaces else 1)
         noise = Gaussian(variance=moved / (2 * self.score_rho))
@@ -476,12 +476,12 @@ def tune(  # noqa: PLR0913  candidates, rows and a price
     Args:
         candidates: classifiers with a price in rho, with the same bounds and classes.
         X: the rows: an array, or a table of a session, whose ledger pays.
-        y: their classes, where ``X`` is an array.
-        delta: the chance with which the promise may fail.
+        y: their classes, if ``X`` is an array.
+        delta: the probability with which the promise may fail.
         score_rho: the part of each run that goes into its score.
-        ledger: what pays, where ``X`` is an array.
-        label: the column that is learned, where ``X`` is a table.
-        columns: the columns that it is learned from, where ``X`` is a table; all by default.
+        ledger: the ledger that pays, if ``X`` is an array.
+        label: the target column, if ``X`` is a table.
+        columns: the feature columns, if ``X`` is a table; all by default.
         mean: how many runs there are on average.
     """
     if not isinstance(candidates, Sequence):

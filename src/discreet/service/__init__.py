@@ -26,7 +26,7 @@ read and draw noise.  What pages and calls use, all of it free of any web framew
   FastAPI application; ``mount(app, counter)`` adds pages to it.  ``app.state.counter`` is the
   counter; ``caller_of(request)`` of ``discreet.service.http.route_table`` says who calls, by
   token or by the cookie ``discreet``.
-- Refusals are errors of this package; ``TryAgain`` is all that is told once something is charged.
+- Refusals are errors of this package; after a charge, ``TryAgain`` is the only one.
 """
 
 from __future__ import annotations

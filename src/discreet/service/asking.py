@@ -1,6 +1,6 @@
 """Asking: questions are planned, queued, answered at their ticks, canceled and remembered.
 
-Trust: kernel.  Whoever sees something before its tick could tell how long the data took.
+Trust: kernel.  A caller who sees a result before its tick could infer how long the data took.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _PAUSE: Final = 0.02
 
 
 class TellingCounter(OpenedSite):
-    """Knows what may be told, and from when on."""
+    """Knows which results may be delivered, and from when on."""
 
     __slots__ = ()
 
     def told_at(self, job: AskJob) -> float | None:
-        """Return the monotonic time at which the end of a job may be told; None if it is too early.
+        """Return the monotonic time from which a job's end may be reported; None if too early.
 
-        Refusals before the charge, and answers that were told before, follow from public facts:
-        they are told at once.  An answer from the record that was not told yet waits for its own
-        tick, and for that of the question that it comes from.
+        Refusals before the charge, and answers that were delivered before, follow from public
+        facts: they are delivered at once.  An answer from the record that was not delivered yet
+        waits for its own tick, and for that of the question that it comes from.
         """
         if job.told_at is None and job.over:
             job.told_at = self._told_at(job)
@@ -59,19 +59,19 @@ class TellingCounter(OpenedSite):
         return max(own, *map(self._tick_of, sources)) if sources else own
 
     def due(self, job: AskJob) -> float:
-        """Wait until it is known when the end of a job may be told, and return that."""
+        """Wait until it is known when the end of a job may be reported, and return that."""
         job.wait()
         while (at := self.told_at(job)) is None:
             time.sleep(_PAUSE)
         return at
 
     def is_told(self, job: AskJob) -> bool:
-        """Say whether the end of a job has come, and may be told."""
+        """Return whether the end of a job has come, and may be reported."""
         at = self.told_at(job)
         return at is not None and at <= time.monotonic()
 
     async def until_known(self, job: AskJob) -> float:
-        """Wait in an event loop until it is known when the end may be told, and return that."""
+        """Wait in an event loop until it is known when the end may be reported, and return that."""
         await job.until_over()
         while (at := await asyncio.to_thread(self.told_at, job)) is None:  # noqa: ASYNC110
             await asyncio.sleep(_PAUSE)
@@ -101,8 +101,8 @@ class TellingCounter(OpenedSite):
     def _published(self, caller: Caller, dataset: str, entry: int | None = None) -> Receipt | None:
         """Return up to where a caller may see the record; None for all of it.
 
-        The end moves while no question is between its charge and its tick.  An answer that was told
-        is seen from then on.
+        The end moves while no question is between its charge and its tick.  An answer is visible
+        from its delivery on.
         """
         if caller.may(Permission.LEDGER, dataset):
             return None
@@ -227,7 +227,7 @@ class AskingCounter(TellingCounter):
         return found
 
     def leave(self, job: AskJob) -> None:
-        """Forget a job for which nobody waits any more, unless a worker has begun with it."""
+        """Forget a job that has no waiting caller, unless a worker has begun with it."""
         if not job.begun:
             self._pools[job.dataset].cancel(job)
 
@@ -239,7 +239,7 @@ class AskingCounter(TellingCounter):
         return found
 
     def result(self, caller: Caller, job: AskJob) -> Answered:
-        """Return the answer of a job that is over, or raise why there is none."""
+        """Return the answer of a finished job, or raise the reason for its failure."""
         if job.error is not None:
             error = told_error(job)
             raise self._with_ways(caller, job, error) if isinstance(error, OverBudget) else error
@@ -284,7 +284,7 @@ class AskingCounter(TellingCounter):
     def _claim(
         self, caller: Caller, key: str, dataset: str, forms: Sequence[QuestionDocument]
     ) -> None:
-        """Note what an idempotency key stands for; refuse one that stands for something else."""
+        """Bind an idempotency key to a request; refuse a key bound to another request."""
         checked_key(key, name="idempotency key")
         body = " ".join((dataset, *(form.digest for form in forms)))
         now = time.time()
@@ -305,10 +305,10 @@ class AskingCounter(TellingCounter):
             )
 
     def _remember(self, caller: Caller, job: AskJob, entry: int | None) -> None:
-        """Note an answer as of when it is told, for the list of what somebody has asked."""
+        """Record an answer at its time of delivery, for the caller's list of questions."""
         told = time.time() + max(0.0, self.due(job) - time.monotonic())
         forms = json.dumps(job.message["forms"], sort_keys=True)
-        # the answer was paid for: it is told even where the list cannot be written
+        # the answer was paid for: deliver it even if the list cannot be written
         with suppress(LedgerUnavailable), self._store.transaction(durable=False) as within:
             within.execute(
                 "INSERT INTO questions (person, dataset, forms, entry, at) VALUES (?, ?, ?, ?, ?) "

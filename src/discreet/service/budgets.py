@@ -1,4 +1,4 @@
-"""Budgets: what is left, accounts, and limits that two people raise.
+"""Budgets: balances, accounts, and limits that two people raise.
 
 Trust: kernel.  A request changes nothing: the ledger raises a limit, and records both people.
 """
@@ -107,7 +107,7 @@ class BudgetCounter(OpenedSite):
         return Raises(self._store, log=self.log)
 
     def budget(self, caller: Caller, dataset: str) -> tuple[AccountView, ...]:
-        """Return what is left in every account, the root first."""
+        """Return the balance of every account, the root first."""
         self._check(caller, dataset, Permission.BUDGET)
         ledger = self._ledgers[dataset]
         return tuple(
@@ -115,7 +115,7 @@ class BudgetCounter(OpenedSite):
         )
 
     def remaining(self, caller: Caller, dataset: str) -> Left:
-        """Return what is left for questions about everybody, in the account that pays."""
+        """Return the balance for questions about everybody, in the account that pays."""
         self._check(caller, dataset, Permission.BUDGET)
         return self._ledgers[dataset].left(account=self.account_of(caller, dataset))
 
@@ -142,7 +142,7 @@ class BudgetCounter(OpenedSite):
     def request(
         self, caller: Caller, dataset: str, *, account: str, budget: Mapping[str, str], reason: str
     ) -> RaiseView:
-        """Ask for a higher limit of an account; somebody else decides."""
+        """Ask for a higher limit of an account; another person decides."""
         self._check(caller, dataset, Permission.REQUEST)
         read_budget(budget)
         accounts = self._ledgers[dataset].accounts
@@ -157,7 +157,7 @@ class BudgetCounter(OpenedSite):
         )
 
     def decide(self, caller: Caller, request: int, *, approve: bool) -> RaiseView:
-        """Approve or decline a request of somebody else; approval raises the limit on record."""
+        """Approve or decline another person's request; approval raises the limit on record."""
         found = self._raises.find(request)
         self._check(caller, found.dataset, Permission.DECIDE)
         if found.by == caller.person:

@@ -242,7 +242,7 @@ class ServerConnection:
     ) -> ReleaseDocument:
         """Answer a question: the server charges, reads, adds noise and records.
 
-        The same question at the same price is answered once, and told again for free.
+        The same question at the same price is answered once, and repeated for free.
 
         Args:
             question: SQL text, the table builder, or a plan of this connection.
@@ -298,16 +298,16 @@ class ServerConnection:
             )
         return Inquiry(queries.table(name), session=cast("Any", self))
 
-    # --- what is known ------------------------------------------------------------------------
+    # --- public facts ------------------------------------------------------------------------
 
     @property
     def tables(self) -> Mapping[str, Any]:
-        """The tables by their names, with what is public about each."""
+        """The tables by their names, with the public facts about each."""
         return self._schema.tables
 
     @property
     def remaining(self) -> BudgetDocument:
-        """What is left of the budget for questions about everybody."""
+        """The balance of the budget for questions about everybody."""
         return BudgetDocument.read(self._call("GET", "budget")["remaining"])
 
     def explain(
@@ -403,7 +403,7 @@ def connect(
         token: shows who asks; only a server without log-in needs none.
         dataset: which one; may be left out where the caller sees one alone.
         timeout: how many seconds to wait for an answer.
-        context: whom to trust, where that is not the operating system's list.
+        context: trusted certificates, if not the operating system's list.
 
     >>> connect("http://clinic.example", token="dsc_...")
     Traceback (most recent call last):

@@ -1,15 +1,15 @@
-"""Credentials: log-ins, API tokens, and how many calls somebody may make.
+"""Credentials: log-ins, API tokens, and rate limits of callers.
 
 Trust: kernel.
 
-Secrets are 256 random bits, which nobody guesses, so they are stored as SHA-256; passwords need
+Secrets are 256 random bits, which cannot be guessed, so they are stored as SHA-256; passwords need
 more (:mod:`discreet.service.directory`).  A cookie is made anew at every log-in, so that one that
 was planted before is worth nothing (session fixation, T8).
 
-A token reads ``dsc_<prefix>_<secret>``.  The prefix finds it and may stand in logs.  A token does
-no more than its scope and the roles that its person has when it is used.  Only somebody who is
-logged in makes one: a token that could make others would outlast its own end.  It ends with the
-password that its person had when it was made.
+A token reads ``dsc_<prefix>_<secret>``.  The prefix identifies it and may appear in logs.  A token
+permits no more than its scope and the current roles of its owner.  Creating one requires a log-in:
+a token that could create others would outlast its own expiry.  It expires when its owner's password
+changes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def new_secret() -> str:
 
 
 def secret_hash(secret: str) -> str:
-    """Return what is stored of a random secret."""
+    """Return the stored hash of a random secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -58,7 +58,7 @@ def same_secret(first: str, second: str) -> bool:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """Somebody who is logged in; forms carry ``csrf``."""
+    """A logged-in person; forms carry ``csrf``."""
 
     caller: Caller
     csrf: str
@@ -124,7 +124,7 @@ _PREFIX_LENGTH: Final = 12
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiToken:
-    """What is known of a token; its secret was shown once."""
+    """The record of a token; its secret was shown once."""
 
     prefix: str
     person: str
@@ -148,7 +148,7 @@ class Tokens:
     def make(
         self, caller: Caller, *, scope: Iterable[Permission], note: str = "", days: int = 90
     ) -> str:
-        """Return a new token of somebody; it is shown this once."""
+        """Return a new token of a person; it is shown only this once."""
         if caller.token is not None:
             raise NotAllowed(
                 what="a token cannot make tokens.",
@@ -207,7 +207,7 @@ class Tokens:
         return None if found is None else replace(found, scope=scope, token=prefix)
 
     def of(self, person: str) -> tuple[ApiToken, ...]:
-        """Return the tokens of somebody, the newest first."""
+        """Return the tokens of a person, the newest first."""
         rows = self._store.rows(
             "SELECT * FROM tokens WHERE person = ? ORDER BY created DESC", person
         )
@@ -225,7 +225,7 @@ class Tokens:
         )
 
     def revoke(self, caller: Caller, prefix: str) -> None:
-        """End a token: one's own, or anybody's for those who manage people.
+        """End a token: the caller's own, or any token for those who manage people.
 
         A token ends no other one than itself: who has stolen one must not stop the others (T8).
         """

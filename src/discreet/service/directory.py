@@ -2,9 +2,9 @@
 
 Trust: kernel.
 
-Roles and datasets come from the site file alone: whoever is taken out of it is out, with their
-log-ins and tokens, and what it grants to somebody is all that they have (T1).  A wrong name and a
-wrong password are refused in the same words after the same work.
+Roles and datasets come from the site file alone: a person removed from it loses access, with all
+log-ins and tokens, and its grants are the only rights (T1).  A wrong name and a wrong password
+are refused in the same words after the same work.
 
 A site without an identity provider has a password file: a name and an argon2id hash a line.  The
 command ``discreet password`` writes it, and the server reads it at each log-in and each call, so
@@ -42,12 +42,12 @@ class Directory:
         self.passwords = PasswordFile(site.passwords)
 
     def people(self) -> tuple[Caller, ...]:
-        """Return everybody whom the site file names, by name."""
+        """Return all people whom the site file names, by name."""
         known = self._site.people
         return tuple(Caller(person=name, grants=(known[name],)) for name in sorted(known))
 
     def find(self, name: str, groups: Iterable[str] = ()) -> Caller | None:
-        """Return somebody with all that the site file grants to them and to their groups."""
+        """Return a person with all grants of the site file to them and their groups."""
         own = self._site.people.get(name)
         known = tuple(each for each in groups if each in self._site.groups)
         grants = (*([] if own is None else [own]), *(self._site.groups[each] for each in known))
@@ -68,7 +68,7 @@ class Directory:
         return found
 
     def mark(self, name: str) -> str:
-        """Return what changes when the log-ins and tokens of somebody have to end."""
+        """Return the value that changes when a person's log-ins and tokens have to end."""
         return self.passwords.mark(name)
 
     def check_password(self, name: str, password: str) -> Caller:
@@ -130,9 +130,9 @@ class PasswordFile:
         Path(file.name).replace(self._path)
 
     def fits(self, name: str, password: str) -> bool:
-        """Say whether a password is that of a name; it takes as long where there is no such name.
+        """Return whether a password belongs to a name; unknown names take the same time.
 
-        Few are checked at once, and a caller who would wait for long is told to try again.
+        Few are checked at once, and a caller with a long wait gets an error to try again.
         """
         stored = self._read().get(name)
         if not _AT_ONCE.acquire(timeout=_PATIENCE):

@@ -1,11 +1,11 @@
-"""Log-in by OpenID Connect: an identity provider says who somebody is, and in which groups.
+"""Log-in by OpenID Connect: an identity provider names the person and their groups.
 
 Trust: kernel (T8).
 
 The authorization code flow with PKCE, as OpenID Connect Core 3.1 describes it.  Each log-in has a
 state, a nonce and a verifier of its own, which this process keeps for ten minutes and uses once; a
-cookie ties it to the browser that began it, so that nobody is logged in as somebody else by a link.
-An identity token counts if a key of the provider has signed it, for this client, in answer to this
+cookie ties it to the browser that began it, so that a link cannot log a person in as another. An
+identity token counts if a key of the provider has signed it, for this client, in answer to this
 log-in, within its time.  Roles and datasets come from the site file, by name and by group.
 """
 
@@ -42,7 +42,7 @@ _FRESH: Final = 3600.0
 
 
 class Identity(NamedTuple):
-    """Whom a provider has logged in, and in which groups they are."""
+    """A person logged in by a provider, and their groups."""
 
     name: str
     groups: tuple[str, ...]

@@ -124,7 +124,7 @@ class OpenedSite:
         return tuple(name for name in self.site.datasets if caller.sees(name))
 
     def schema(self, caller: Caller, dataset: str) -> Mapping[str, Any]:
-        """Return what is public about the tables: unit, columns, types, bounds, categories."""
+        """Return the public facts about the tables: unit, columns, types, bounds, categories."""
         self._check(caller, dataset, Permission.SCHEMA)
         return self._worked(caller, dataset, {"verb": "schema"})
 
@@ -218,7 +218,7 @@ class OpenedSite:
 
 
 def _make_folder(path: Path) -> None:
-    """Make the state folder, which nobody else may read."""
+    """Make the state folder, which other users must not read."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
@@ -230,9 +230,9 @@ def _make_folder(path: Path) -> None:
 
 
 def told_error(job: AskJob) -> DiscreetError:
-    """Return what a caller is told of a failed job: after the charge, that it can be tried again.
+    """Return the error of a failed job for its caller: after the charge, only ``TryAgain``.
 
-    A closed question was charged before, and is told in the same words.  What no worker has taken
+    A closed question was charged before, and gets the same error.  A job that no worker has taken
     was refused for a public reason.
     """
     error = job.error

@@ -2,9 +2,9 @@
 
 Trust: kernel.
 
-An entry is recorded as soon as an answer is ready, which is before its tick.  Whoever saw it at
-once could tell when each answer was ready, also those of others, and ticks would hide nothing: so
-those who may not read the ledger see it up to where it is published.
+An entry is recorded as soon as an answer is ready, which is before its tick.  A caller who saw it
+at once could infer when each answer was ready, including those of others, and ticks would hide
+nothing: so callers who may not read the ledger see only its published part.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class WholeRecord(LedgerView):
 
 @final
 class PublishedLedger(LedgerView):
-    """A ledger up to a receipt; what is left is that of now, since charges come before data."""
+    """A ledger up to a receipt; balances are current, since charges come before data."""
 
     __slots__ = ("_until",)
 
@@ -49,7 +49,7 @@ class PublishedLedger(LedgerView):
 
     @property
     def receipt(self) -> Receipt:
-        """Where what is published ends."""
+        """The end of the published part."""
         return self._until
 
     def entries(self, after: int = 0) -> Iterator[dict[str, object]]:
@@ -85,7 +85,7 @@ _AUDIENCES: Final = ("analyst", "subject", "steward", "auditor")
 
 
 class ReadingCounter(TellingCounter):
-    """Hands out what is on record."""
+    """Serves entries on record."""
 
     __slots__ = ()
 
@@ -146,15 +146,15 @@ class ReadingCounter(TellingCounter):
     def ledger(self, caller: Caller, dataset: str, *, entry: int | None = None) -> LedgerView:
         """Return the record of a dataset, to be read by pages: it holds entries and no data.
 
-        Those who may not read the ledger see what is published, up to ``entry`` at least if that
-        is an answer that was told.
+        Callers who may not read the ledger see the published part, up to ``entry`` at least if that
+        answer was delivered.
         """
         self._check(caller, dataset, Permission.RELEASES)
         ledger, until = self._ledgers[dataset], self._published(caller, dataset, entry)
         return WholeRecord(ledger) if until is None else PublishedLedger(ledger, until)
 
     def receipt(self, caller: Caller, dataset: str) -> Receipt:
-        """Return where the ledger stands, as far as it is published to the caller."""
+        """Return the head of the ledger, as far as it is published to the caller."""
         self._check(caller, dataset, Permission.SCHEMA)
         return self._published(caller, dataset) or self._ledgers[dataset].receipt
 

@@ -1,6 +1,6 @@
 """Roles, what each may do, and who calls.
 
-Trust: kernel.  No one may do what no role of theirs allows, whatever page or call they use.
+Trust: kernel.  Every action requires a role that allows it, on every page and in every call.
 
     owner     reopens questions, decides, and ends tokens of others
     steward   keeps the budgets: accounts, requests, higher limits
@@ -27,7 +27,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_.-]{0,38}", re.ASCII)
 
 @final
 class Role(Enum):
-    """What somebody is to the data."""
+    """The role of a person for a dataset."""
 
     OWNER = "owner"
     STEWARD = "steward"
@@ -41,7 +41,7 @@ class Permission(Enum):
     """One thing that a call or a page does."""
 
     SCHEMA = "schema"
-    """See what is public about tables."""
+    """See the public facts about tables."""
     PLAN = "plan"
     """Plan questions, which spends nothing."""
     ASK = "ask"
@@ -49,7 +49,7 @@ class Permission(Enum):
     RELEASES = "releases"
     """Read what was released, with its label and explanation."""
     BUDGET = "budget"
-    """See what is left in the accounts."""
+    """See the balances of accounts."""
     REQUEST = "request"
     """Ask the steward for a higher limit."""
     DECIDE = "decide"
@@ -85,7 +85,7 @@ PERMISSIONS: Final[Mapping[Role, frozenset[Permission]]] = MappingProxyType(
 
 
 def permissions_of(roles: Iterable[Role]) -> frozenset[Permission]:
-    """Return what somebody with these roles may do.
+    """Return the permissions of a person with these roles.
 
     >>> Permission.ASK in permissions_of([Role.STEWARD])
     False
@@ -122,7 +122,7 @@ def check_name(name: str) -> None:
 
 
 def check_grants(name: str, grants: Iterable[Grant]) -> None:
-    """Refuse roles that nobody may have together (T1).
+    """Refuse roles that must not be combined (T1).
 
     >>> check_grants("ana", [Grant(roles=frozenset({Role.ANALYST, Role.STEWARD}))])
     Traceback (most recent call last):
@@ -156,7 +156,7 @@ class Caller:
     groups: tuple[str, ...] = ()
     """The groups that a proxy has named at their log-in."""
     token: str | None = None
-    """The prefix of the token, where one was used."""
+    """The prefix of the token, if one was used."""
 
     @classmethod
     def of(

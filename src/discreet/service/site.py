@@ -6,8 +6,8 @@ A site file is TOML.  It names datasets (data, policy and ledger of each), peopl
 their roles, limits, and the address.  It holds no password and no token.  It is read strictly:
 what cannot be followed is refused, and never ignored.  Paths are relative to the file.
 
-The path of a policy may stand in for a site: its table ``[session]`` names data and ledger, and it
-is served as one dataset with the name of its file, to ``owner`` and to the analysts that it names.
+The path of a policy may replace a site: its table ``[session]`` names data and ledger, and it is
+served as one dataset with the name of its file, to ``owner`` and to the analysts that it names.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MEBIBYTE: Final = 1 << 20
 class ServedDataset:
     """One dataset: tables, the owner's policy for them, and the ledger that pays.
 
-    ``witness`` is a file in another place, by which a ledger that was put back is known.
+    ``witness`` is a file in another place, which detects a ledger that was put back.
     Addresses are not shown, because a password may be in one.
     """
 
@@ -77,7 +77,7 @@ class ServerAddress:
 
     @property
     def url(self) -> str:
-        """The address that people are told."""
+        """The address that people use."""
         scheme = "http" if self.certificate is None else "https"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.public_url or f"{scheme}://{host}:{self.port}"
@@ -104,7 +104,7 @@ class TrustedProxy:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityProvider:
-    """An OpenID Connect provider, which says who people are and in which groups.
+    """An OpenID Connect provider, which names people and their groups.
 
     >>> IdentityProvider(issuer="https://login.example", client_id="discreet",
     ...                  secret_file=Path("oidc.secret")).claims
@@ -137,8 +137,8 @@ class ServiceLimits:
     """What one call, one person and one worker may use; none of it depends on data.
 
     ``tick`` is the time after which answers of the smallest class of plans are sent; larger
-    classes wait longer (:mod:`discreet.service.workers.jobs`).  Zero sends them at once,
-    which tells how long they took.
+    classes wait longer (:mod:`discreet.service.workers.jobs`).  Zero sends them at once, which
+    reveals how long they took.
     """
 
     workers: int = 2
@@ -156,8 +156,8 @@ class ServiceLimits:
 class Site:
     """Everything that one server serves.
 
-    ``loopback_person`` is set in the mode without log-in, for one person on a laptop: everybody
-    who reaches the server is that person, so it listens on this machine alone.
+    ``loopback_person`` is set in the mode without log-in, for one person on a laptop: every visitor
+    of the server is that person, so it listens on this machine alone.
 
     >>> site = Site(state=Path("state"), datasets={})
     >>> site.address.port, site.loopback_person is None
@@ -180,7 +180,7 @@ class Site:
 
     @property
     def passwords(self) -> Path:
-        """The file with the passwords, beside the state folder."""
+        """The file with the passwords, next to the state folder."""
         return self.state.with_suffix(".passwords")
 
     def __post_init__(self) -> None:
@@ -427,7 +427,7 @@ def _proxy(data: object) -> TrustedProxy | None:
 
 
 def sql_address(address: ServerAddress, *, port: int = SQL_PORT) -> ServerAddress:
-    """Return where SQL clients connect if only the port is named: beside the pages, with their TLS.
+    """Return where SQL clients connect if only the port is named: the pages' host, with its TLS.
 
     >>> sql_address(ServerAddress()).port
     5432
@@ -542,7 +542,7 @@ def check_tls(address: ServerAddress) -> None:
 
 
 def _no_password() -> str:
-    """Give no password: nobody is there to type one."""
+    """Return no password: there is no terminal to type one."""
     return ""
 
 

@@ -1,9 +1,9 @@
-"""Checking a site before it is served: what would fail, and what is unwise.
+"""Checking a site before it is served: errors and unwise settings.
 
 Trust: public.  No private row is read: tables are opened for their columns.
 
-Whatever a server refuses when it starts is found here, by the same functions, and nothing is made:
-a ledger is opened only where there is one.  People and limits are checked when the file is read.
+Everything that a server refuses at startup is found here, by the same functions, and nothing is
+created: a ledger is opened only if it exists.  People and limits are checked when the file is read.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _addresses(site: Site) -> tuple[ServerAddress, ...]:
 
 def _is_running(site: Site) -> bool:
     """Say whether a server holds the state folder."""
-    with suppress(OSError):  # there is none, or something else lies there
+    with suppress(OSError):  # it does not exist, or is something else
         held = os.open(site.state / LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

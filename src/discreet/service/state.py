@@ -1,4 +1,4 @@
-"""The state of a server beside its ledgers: log-ins, tokens, requests, idempotency keys.
+"""The state of a server apart from its ledgers: log-ins, tokens, requests, idempotency keys.
 
 Trust: kernel.  It holds hashes of secrets, and nothing of any data.  Nothing is written into a file
 before it is known to be one of ours.
@@ -8,13 +8,12 @@ workers.  One SQLite file in the folder, which its owner alone may read.  Every 
 transaction.  It is durable before its call returns, but for idempotency keys and the list of
 questions: a power cut may forget the last of them.  No charge rests on these, since the key of a
 charge follows from its plan.  A full disk, and a file that was taken away under the server, are
-told as such: nothing is decided from a state that would be lost.
+reported as such: no decision relies on a state that would be lost.
 
 The security log is a file of its own: each line says what happened (a word from this package),
 when, who, about whom, which dataset, the prefix of a token, and a detail (roles, scopes, a budget),
-and nothing else.  Neither questions nor answers nor texts of errors are written.  What changes who
-may do what is written down before it takes effect, so where the log cannot be written nothing
-changes.
+and nothing else.  Neither questions nor answers nor texts of errors are written.  A change of
+permissions is logged before it takes effect, so if the log cannot be written nothing changes.
 A file that was moved away, as programs that rotate logs do, is begun anew, and says so.
 """
 
@@ -91,7 +90,7 @@ class StateStore:
             raise
 
     def _prepare(self) -> None:
-        """Make the tables, where there are none."""
+        """Make the tables, if there are none."""
         run = self._connection.execute
         state_format(self._connection, self._path)  # before anything is written into it
         run("PRAGMA journal_mode = WAL")
@@ -172,7 +171,7 @@ def _held_alone(path: Path) -> int:
 
 
 def _place(path: Path) -> tuple[int, int] | None:
-    """Return which file lies at a path, if one does."""
+    """Return the identity of the file at a path, if one exists."""
     try:
         found = path.stat()
     except OSError:
@@ -197,7 +196,7 @@ _REASONS: Final = {
     sqlite3.SQLITE_NOMEM: "there is not enough memory",
 }
 _PRIMARY: Final = 0xFF
-"""The bits of a code of SQLite that say of which kind it is."""
+"""The bits of a SQLite code that give its kind."""
 
 
 def socket_path(folder: Path, dataset: str) -> Path:
@@ -220,8 +219,8 @@ def open_state_file(path: Path, flags: int) -> int:
 def check_state_file(path: Path) -> None:
     """Refuse a file that cannot be the state of a server, and neither change nor make any.
 
-    No server may run with it.  SQLite would make files beside one with a log of changes, unless it
-    is told that nothing changes; so it is, where no such log was left behind.
+    No server may run with it.  SQLite would create files next to one with a log of changes, unless
+    the file is opened as immutable; so it is, if no such log was left behind.
     """
     still = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
     try:
@@ -251,7 +250,7 @@ def state_format(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def state_error(error: sqlite3.Error, path: Path) -> LedgerUnavailable | NotALedger:
-    """Return what is told when SQLite fails: what keeps it from its file, or what the file is."""
+    """Return the message for a SQLite failure: the obstacle, or the actual kind of file."""
     reason = _REASONS.get(getattr(error, "sqlite_errorcode", 0) & _PRIMARY)
     if reason is None:
         return foreign_state_error(path)
@@ -263,7 +262,7 @@ def state_error(error: sqlite3.Error, path: Path) -> LedgerUnavailable | NotALed
 
 
 def foreign_state_error(path: Path) -> NotALedger:
-    """Return what is told of a file that is not the state of a server."""
+    """Return the message for a file that is not the state of a server."""
     return NotALedger(
         what=f"the state file {path.name} is not one of this package.",
         why="something else lies at its path, or it is damaged.",

@@ -77,7 +77,7 @@ class Answered:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountView:
-    """An account, and what is left in it; shares are those of its tightest component."""
+    """An account and its balance; shares are those of its tightest component."""
 
     path: str
     limited: bool
@@ -85,7 +85,7 @@ class AccountView:
     share_left: float
     """From 0 to 1; 1 where it has no limits of its own."""
     amounts: tuple[tuple[str, str, str], ...]
-    """For each component: its name, what is left, the limit, in exact text rounded down."""
+    """For each component: its name, the balance, the limit, in exact text rounded down."""
 
 
 @final
@@ -125,7 +125,7 @@ class RaiseView:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedBefore:
-    """A question that somebody has asked, and the entry that records its answer.
+    """A question of a caller, and the entry that records its answer.
 
     Its ``forms``, asked again, cost nothing: the first is the question, and each other one the
     price of another draw.

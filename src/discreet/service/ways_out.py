@@ -59,7 +59,7 @@ def without_last_key(question: str) -> str | None:
 
 
 def _comma_parts(read: Sequence[Token]) -> list[list[Token]]:
-    """Split tokens at commas that stand in no parentheses."""
+    """Split tokens at commas outside parentheses."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in read:
@@ -101,7 +101,7 @@ class Shortfall:
 
     account: str
     scope: str
-    """yours, purpose or dataset: the account of whoever asks, one above it, or that of all."""
+    """yours, purpose or dataset: the account of the caller, one above it, or that of all."""
     component: str
     needed: str
     left: str
@@ -147,7 +147,7 @@ class WaysOut:
     request: HigherLimit | None = None
 
 
-def ways_out(  # noqa: PLR0913  what is asked, and of whom
+def ways_out(  # noqa: PLR0913  a question and its account
     question: Any,
     price: Mapping[str, Any],
     plan: Plan,
@@ -156,13 +156,13 @@ def ways_out(  # noqa: PLR0913  what is asked, and of whom
     account: str | None,
     planned: Planned,
 ) -> WaysOut:
-    """Return the ways out for a plan that does not fit into what is left.
+    """Return the ways out for a plan that does not fit into the balance.
 
     Args:
         question: its text, or the tree of one as it travels.
         price: what was to be paid, with the confidence of intervals.
         plan: how it would be answered.
-        ledger: what is left.
+        ledger: holds the balance.
         account: the account that pays; the first one if None.
         planned: plans a question at a price, and spends nothing.
     """
@@ -198,7 +198,7 @@ def ways_out(  # noqa: PLR0913  what is asked, and of whom
     )
 
 
-def with_ways_out(  # noqa: PLR0913  what is asked, and of whom
+def with_ways_out(  # noqa: PLR0913  a question and its account
     error: OverBudget,
     form: Mapping[str, Any],
     ledger: LedgerView,
@@ -212,7 +212,7 @@ def with_ways_out(  # noqa: PLR0913  what is asked, and of whom
     Args:
         error: the refusal.
         form: the question and its price, as they travel.
-        ledger: what is left.
+        ledger: holds the balance.
         account: the account that pays; the first one if None.
         plan: plans a question, and spends nothing.
         other_questions: whether fewer groups will do; another draw is one of the same question.
@@ -301,7 +301,7 @@ def _way_out(question: Any, name: str, amount: str, plan: Plan, title: str) -> W
 
 
 def _request(plan: Plan, path: str, left: Left) -> HigherLimit | None:
-    """Return the limits under which a plan fits, in the words in which a budget is given."""
+    """Return the limits under which a plan fits, in the format of a budget."""
     budget, cost = left.budget, amounts_of_plan(left.budget, plan)
     lacking = {
         name: max(0, needed - have)
@@ -326,7 +326,7 @@ Way = dict[str, Any]
 def with_shortage(error: OverBudget, ways: WaysOut) -> OverBudget:
     """Return a refusal that also says what lacks, and what can be done about it.
 
-    The sentence on what to do lists the priced ways; an error stays as it is where it is not known
+    The sentence on what to do lists the priced ways; an error stays unchanged if it is unknown
     which limit is too low.
 
     >>> low = Shortfall(account="data/ana", scope="yours", component="epsilon", needed="0.5",

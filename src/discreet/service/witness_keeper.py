@@ -3,13 +3,13 @@
 Trust: kernel.
 
 A ledger that does not continue its witness is not served (:mod:`discreet.ledger.witness`).  While
-it is served, each second in which it has grown adds one anchor, synced, of an entry that is durable
-by then, and stopping adds the last.  So a witness lags by a second, and by what a commit takes; it
-never leads, and nobody waits for it.  A witness that cannot be written lags for longer: that is
-logged once, and shown to those who read the ledger.  So is one that somebody else keeps locked:
-each pass waits for two seconds at most, and stopping for no longer than a while.  The witness is
-looked at each second, whether or not the ledger has grown: if somebody else has anchored entries
-that this ledger lacks, two copies of it are in use, and this one is served no more.
+it is served, each second with new entries adds one anchor, synced, of an entry that is durable by
+then, and stopping adds the last.  So a witness lags by a second plus the time of a commit; it never
+leads, and no call waits for it.  A witness that cannot be written lags for longer: that is logged
+once, and shown to those who read the ledger.  So is one that another process keeps locked: each
+pass waits for two seconds at most, and stopping for no longer than a while.  The witness is looked
+at each second, whether or not the ledger has grown: if another process has anchored entries that
+this ledger lacks, two copies of it are in use, and this one is served no more.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Trust: kernel (T3).
 
-The order of these steps is the promise: data is read after it was paid for, and told after it was
-recorded.
+The order of these steps is the guarantee: data is read after it was paid for, and released after it
+was recorded.
 
     find      an answer on record is handed out again, for free
     look      data that changed since it was opened is refused
@@ -11,25 +11,25 @@ recorded.
               step; from here on, data may be read
     draw      the engine computes bounded totals, and noise is added; missing bounds are found
               first, in the same way
-    release   the answer is stored, and what is stored is handed out
+    release   the answer is stored, and the stored answer is returned
 
-Theorem (key ``one-answer``).  Only one answer is ever told under one key, however often the steps
-are repeated and wherever they broke off.  Here the key follows from the plan, so a retry of the
-same question continues where the last attempt ended, without paying again.
-Whether an answer fails may depend on a single row, so a failure is told once for each price, always
-in the same sentence, which does not give the reason.  It is on record before anybody hears of it:
+Theorem (key ``one-answer``).  Only one answer is ever released under one key, for any number of
+repetitions of the steps and any points of interruption.  Here the key follows from the plan, so a
+retry of the same question continues where the last attempt ended, without paying again.
+Whether an answer fails may depend on a single row, so a failure is reported once for each price,
+always in the same sentence, which does not give the reason.  It is on record before it is reported:
     fail      data may have been read, and no noise was drawn: the question is closed, and asking
               again is refused until the owner has looked and reopens it
     release   noise was drawn: the failure is the answer, and no other noise is ever drawn for it
-What no row can cause is told as it is, and asking again continues: an interrupt, a killed process,
-a server that no connection reaches, data that is seen to have changed since it was opened, missing
-random bits before the first noise.  A server that fails once rows are read may have failed because
-of one of them.  Spark itself replaces a lost executor within the attempt.
+Failures that no row can cause are reported unchanged, and asking again continues: an interrupt, a
+killed process, a server that no connection reaches, data that is seen to have changed since it was
+opened, missing random bits before the first noise.  A server that fails once rows are read may have
+failed because of one of them.  Spark itself replaces a lost executor within the attempt.
 
 Answers in two stages.  Bounds are found first, and then the answer within them.  Both stages are
-paid for before the first one reads data, and told together: nobody sees bounds from an attempt that
-broke off.  The bounds are stored with the digest of the plan that they led to and the answer of
-that plan: whoever reads it plans the second stage again, and gets the same.
+paid for before the first one reads data, and released together: bounds from an interrupted attempt
+are never seen.  The bounds are stored with the digest of the plan that they led to and the answer
+of that plan: its reader plans the second stage again, and gets the same.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ if TYPE_CHECKING:  # handed in; a plain question has one stage
 
 _SALT_BITS = 63
 _FAILURE: Final = b'{"failed":true,"format":1}'
-"""What is stored in place of an answer that failed after noise was drawn."""
+"""The stored bytes for an answer that failed after noise was drawn."""
 _BOUND: Final = 64
 _STAGES: Final = 1
 
 
 class Payable(Protocol):
-    """What is charged and carried out: the plan of a question, or a program."""
+    """A request that is charged and carried out: the plan of a question, or a program."""
 
     @property
     def digest(self) -> str:
@@ -101,7 +101,7 @@ class Payable(Protocol):
 
     @property
     def tree(self) -> Node:
-        """What is charged."""
+        """The charged price."""
         ...
 
     @property
@@ -111,7 +111,7 @@ class Payable(Protocol):
 
     @property
     def delta(self) -> Fraction | None:
-        """The delta of which a budget may take its price."""
+        """The delta that a budget may use for its price."""
         ...
 
     @property
@@ -139,7 +139,7 @@ class AnswerPipeline:
     states: Mapping[str, str] = field(default_factory=dict)
     """The names of the states that tables were opened in, by their folded names."""
     least: Fraction = Fraction(0)
-    """The least epsilon of whatever reads data and is paid for, behind a server (T1)."""
+    """The least epsilon of every charged read of data, behind a server (T1)."""
     entropy: Entropy = SYSTEM
     _plans: dict[int, ref[Plan]] = field(default_factory=dict, init=False, repr=False)
     _bound: dict[Question, ProgramRows] = field(default_factory=dict, init=False, repr=False)
@@ -150,7 +150,7 @@ class AnswerPipeline:
         """Whether nothing that is answered is private, at any price."""
         return isinstance(self.record, Rehearsal)
 
-    # --- planning: whatever can be refused is refused here, and nothing is spent --------------
+    # --- planning: all early refusals happen here, and nothing is spent ----------------------
 
     def plan(
         self, question: Question, price: PriceOptions, found: tuple[FoundBounds, ...] = ()
@@ -278,7 +278,7 @@ class AnswerPipeline:
         return self._decode(plan, stored)
 
     def perform(self, program: object, *, confirm: bool = False) -> StoredAnswer:
-        """Return what is on record for a program, after paying and carrying it out if need be."""
+        """Return the record of a program, after paying and carrying it out if necessary."""
         known = check_program(program, self.program_rows, self.unit)
         if not self.test_mode:
             check_allowed(known.price, self.policy.limits)
@@ -317,7 +317,7 @@ class AnswerPipeline:
     def _begin(self, plan: Payable, question: str) -> tuple[str, Started | StoredAnswer]:
         """Charge a plan and record its start; return the key, and the answer if there is one.
 
-        A loss that a budget cannot count as it is may be counted outside an event of the plan's
+        A loss that a budget cannot count directly may be counted outside an event of the plan's
         delta; the currencies of the accounts decide which.
         """
         try:
@@ -361,7 +361,7 @@ class AnswerPipeline:
             pass
         if written is not None:
             return written
-        if failure is None:  # raised here, where the other error is out of sight
+        if failure is None:  # raised here, outside the context of the other error
             self.record.fail(key)
             failure = answer_failed_error()
         raise failure
@@ -449,7 +449,7 @@ class AnswerPipeline:
         return Release.read(inner.encode("ascii"), self.keep(final))
 
     def _decode(self, plan: Plan, stored: StoredAnswer) -> Release:
-        """Read what is stored; errors are shown at the confidence that is asked for now."""
+        """Read the stored answer; errors are shown at the currently requested confidence."""
         release = self.read(stored.answer, plan)
         if stored.replayed:
             told = release.columns
@@ -458,7 +458,7 @@ class AnswerPipeline:
                 replace(new, values=old.values, unclipped=None) if old.unclipped is None else new
                 for new, old in zip(release.columns, told, strict=True)
             )
-            release = replace(release, columns=columns)  # numbers stay as they were told
+            release = replace(release, columns=columns)  # numbers stay as released
         return release.recorded(
             stored.receipt, replayed=stored.replayed, private=not self.test_mode
         )
@@ -471,14 +471,14 @@ def _finish_with_noise(finish: Callable[[], bytes]) -> bytes:
     except (
         EngineStopped,
         SourceChanged,
-    ):  # in a later stage; nobody has seen the noise of the first
+    ):  # in a later stage; the noise of the first is unseen
         raise
     except Exception:  # noqa: BLE001  (its text may quote the data)
         return _FAILURE
 
 
 def _answered(stored: StoredAnswer) -> StoredAnswer:
-    """Return a stored answer, unless it says that there is none."""
+    """Return a stored answer, unless it records a failure."""
     if stored.answer != _FAILURE:
         return stored
     if stored.replayed:

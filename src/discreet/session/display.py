@@ -1,9 +1,9 @@
-"""How a session shows itself: tables, unit and what is left of the budget, and never data.
+"""The display of a session: tables, unit and the balance of the budget, and never data.
 
-Trust: kernel.  Notebooks and tracebacks show what is returned here.
+Trust: kernel.  Notebooks and tracebacks show these texts.
 
-A budget may limit several numbers.  The bar shows the one with the least left; where there are
-several routes, of which one has to fit, that of the route with the most left.
+A budget may limit several numbers.  The bar shows the one with the smallest remaining share; if
+there are several routes, and one has to fit, that of the route with the largest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WIDTH: Final = 240
 
 
 def text_bar(left: Left, width: int = 24) -> str:
-    """Draw the bar with characters; what is left is filled.
+    """Draw the bar with characters; the filled part is the balance.
 
     >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.units import row
@@ -32,7 +32,7 @@ def text_bar(left: Left, width: int = 24) -> str:
 
 
 def svg_bar(left: Left) -> str:
-    """Draw the bar as SVG; what is left is filled.
+    """Draw the bar as SVG; the filled part is the balance.
 
     >>> from discreet.accounting import Budget, PrivacyFilter
     >>> from discreet.units import row
@@ -65,7 +65,7 @@ def as_line(schema: Schema, unit: PrivacyUnit, left: Left | str | None) -> str:
 
 
 def as_html(schema: Schema, unit: PrivacyUnit, left: Left | str | None) -> str:
-    """Show a session as HTML: what is public about its tables, and the bar of its budget."""
+    """Show a session as HTML: the public facts about its tables, and the bar of its budget."""
     rows = "".join(_table_rows(table) for table in schema.tables)
     bar = svg_bar(left) if isinstance(left, Left) else ""
     budget = "closed" if left is None else _budget(left, unit)
@@ -78,7 +78,7 @@ def as_html(schema: Schema, unit: PrivacyUnit, left: Left | str | None) -> str:
 
 
 def about_column(column: ColumnFacts, table: TableFacts) -> str:
-    """Say what is public about a column besides its type.
+    """Describe the public facts about a column other than its type.
 
     >>> from fractions import Fraction
     >>> from discreet.query.types import Type

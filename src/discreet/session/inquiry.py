@@ -41,7 +41,7 @@ class PriceOptions(TypedDict, total=False):
 
 
 class AskOptions(PriceOptions, total=False):
-    """A price, limits of this question, what is bought with it; dialect and parameters of SQL."""
+    """A price, limits of this question, further purchases; dialect and parameters of SQL."""
 
     limits: QuestionLimits | LimitsPrice | None
     share_cut: SharePrice | None
@@ -69,7 +69,7 @@ class Inquiry:
     __slots__ = ("_builder", "_session")
 
     def __init__(self, built: queries.Rows | Asked, *, session: Answerer) -> None:
-        """Take what is built so far, and who plans and answers it: a session, or a connection."""
+        """Take the question so far, and its planner: a session, or a connection."""
         self._builder = built
         self._session = session
 
@@ -86,7 +86,7 @@ class Inquiry:
 
     @property
     def rows(self) -> queries.Rows:
-        """The rows as they stand, before anything is asked about them."""
+        """The current rows, before any aggregate."""
         if not isinstance(self._builder, queries.Rows):
             raise WrongKind(
                 what="groups or totals are asked for, and no rows are left.",
@@ -96,7 +96,7 @@ class Inquiry:
         return self._builder
 
     def question(self) -> Question:
-        """Return the question as it stands."""
+        """Return the current question."""
         if isinstance(self._builder, queries.Rows):
             raise WrongKind(
                 what="nothing is asked about the rows yet.",
@@ -137,7 +137,7 @@ class Inquiry:
         return sorted({*object.__dir__(self), *(n for n in steps if not n.startswith("_"))})
 
     def __repr__(self) -> str:
-        """Show on one line what is built, which is public, and how to go on."""
+        """Show on one line the question so far, which is public, and how to go on."""
         if isinstance(self._builder, queries.Rows):
             return f"<rows of {_tables(self._builder.source)}; go on with .group_by() or .count()>"
         try:

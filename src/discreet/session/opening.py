@@ -52,10 +52,10 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
 ) -> Session:
     """Open tables of people, to ask about them.
 
-    The ledger is made once, where nothing lies, with the unit and the budget of the policy, and
-    reopened with what is left; where the policy has its id it is only opened.  It records the
-    schema of every private table opened with it, which cannot be public under it later.  It belongs
-    to the people in these tables: use one ledger for them, whatever files they come in.
+    The ledger is created once, at an unused path, with the unit and the budget of the policy, and
+    reopened with its balance; if the policy has its id it is only opened.  It records the schema of
+    every private table opened with it, which cannot be public under it later.  It belongs to the
+    people in these tables: use one ledger for them, even if they come in several files.
 
     Args:
         source: a path or a pattern of CSV or Parquet files, a DuckDB database, or a frame of any
@@ -63,21 +63,21 @@ def open(  # noqa: A001, PLR0913  discreet.open: everything that belongs to a se
             data frame; the address of a table on a PostgreSQL server; or a mapping from names to
             these.  Without one, the data and the ledger are those that the
             policy names under ``[session]``, as on the command line.
-        unit: who is protected; may stand in the policy.
-        budget: what may be lost in total; may stand in the policy, or in an existing ledger.
+        unit: who is protected; may come from the policy.
+        budget: the limit on the total loss; may come from the policy, or from an existing ledger.
         policy: the owner's file, its text, or a Policy.
         ledger: the path of the record, ``postgresql://...``, or a Ledger, which is left open.
             Without one, questions can be planned and not asked.
         account: the account that pays, such as "data/flu/ana"; the first one unless given.
-        analyst: who asks, where the policy lists who may.
+        analyst: who asks, if the policy lists analysts.
         test_mode: answer at any price, keep no budget, and say of every answer that it is not
-            private; for tests on made-up data.
+            private; for tests on generated data.
         tables: the name of the table, or which tables of a database are opened.
         performance: how the engine works, such as ``discreet.engines.Performance(threads=1)``; it
             never changes an answer.
-        dialect: the dialect of SQL in which questions are written, such as "bigquery" or
-            "postgres"; without one, that of the policy; without either, names stand in double
-            quotes or backticks, text in single ones.
+        dialect: the SQL dialect of questions, such as "bigquery" or "postgres"; without one, that
+            of the policy; without either, double quotes or backticks enclose names, single quotes
+            enclose text.
 
     >>> import pyarrow as pa
     >>> from discreet.units import row

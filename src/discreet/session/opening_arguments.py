@@ -78,7 +78,7 @@ def declared_sources(
 ) -> dict[str, object]:
     """Return sources with what a policy says of how their files are written.
 
-    Refuses a table that seems to be misspelt: what is said of it would be ignored.
+    Refuses a table that seems to be misspelt: its declarations would be ignored.
 
     >>> from discreet.requests.csv_format import CsvFormat
     >>> visits = TableFacts(name="visits", columns=(), csv=CsvFormat(separator=";"))
@@ -143,7 +143,7 @@ def _is_database(source: object) -> bool:
 def _on_server(
     address: Address, asked: tuple[str, ...], described: Sequence[str]
 ) -> dict[str, object]:
-    """Return the table that an address names, or those that are named beside it."""
+    """Return the table that an address names, or those of the argument."""
     if address.table is not None:
         usable = address.table if _NAME.fullmatch(address.table) else None
         return {_one(usable, asked, described): address}
@@ -204,7 +204,7 @@ Value = TypeVar("Value")
 
 
 def policy_of(policy: object) -> Policy:
-    """Return a policy: from a path, from TOML text, as it is, or one that says nothing."""
+    """Return a policy: from a path, from TOML text, unchanged, or an empty one."""
     match policy:
         case None:
             return Policy()

@@ -2,8 +2,8 @@
 
 Trust: public.  It reads plans, the ledger and the public size of tables, and no data.
 
-A plan says what it would leave of the budget, and how many more like it would fit.  An answer that
-could hardly be read is refused, with the price at which it could.
+A plan says what it would leave of the budget, and how many more like it would fit.  An answer
+dominated by noise is refused, with the price of a readable one.
 
 Noise of several draws of one total averages out (key ``inverse-variance``); each draw is paid for.
 Draws of different data, or of totals with other bounds, say nothing about each other: combining
@@ -36,10 +36,10 @@ _TRIED: Final = 12
 
 
 def budget_preview(plan: Payable, ledger: Ledger, account: str | None) -> BudgetPreview | None:
-    """Look a plan up in a ledger as it stands now; None where that is not possible.
+    """Look a plan up in the current ledger; None if that is not possible.
 
-    What is left after it is about the units of its scope, and is what a charge would leave: a copy
-    of the ledger's sums is charged.
+    The balance after it covers the units of its scope, and equals the balance after a charge: a
+    copy of the ledger's sums is charged.
     """
     try:
         stored = ledger.find(plan.digest)
@@ -90,7 +90,7 @@ def fits_after(plan: Payable, left: Left) -> Left | None:
 
 
 def how_many_more(plan: Payable, left: Left) -> int:
-    """Return how many such plans fit into what is left; a delta is spent only if it must be."""
+    """Return how many such plans fit into the balance; a delta is spent only if necessary."""
     try:
         return left.how_many(plan.tree)
     except WrongKind:  # as for a charge

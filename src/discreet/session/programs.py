@@ -1,8 +1,8 @@
 """Programs: how a workshop above has several things measured for one price, as one answer.
 
 Trust: kernel.  A program takes the steps of a question (:mod:`discreet.session.answer_pipeline`):
-it is found on record or charged, data is read once it is paid for, and what is drawn is stored
-before it is told.
+it is found on record or charged, data is read after it is paid for, and draws are stored before
+they are released.
 
 Definition.  A program is a value: the question whose rows it reads, what engines are asked about
 them, what one unit loses, and ``draw``, which turns bounded totals into released bytes and may use
@@ -10,13 +10,13 @@ nothing else of the data.  ``what`` are its public parameters.
 Its digest covers all of it but ``draw``, which has to follow from ``what``: so one program is
 carried out once, and carried out again gives the same bytes for free.
 
-True by construction.  Whoever carries out a program binds its question once more, under the schema,
+True by construction.  The execution of a program binds its question once more, under the schema,
 the policy and the unit of the session, and refuses a program that reads other rows than these, for
 another unit or another scope.  Conditions on single rows may be added, and nothing else: leaving
 out rows of a unit by their own values keeps the relation a union over units (key ``unit-local``).
-Bounds on what a unit adds stand in the request, and engines enforce them; the tree and the digest
-are worked out from the requests and from ``draw`` again before anything is charged, and the price
-follows from the tree.
+The request holds the bounds on a unit's contribution, and engines enforce them; the tree and the
+digest are derived from the requests and from ``draw`` again before anything is charged, and the
+price follows from the tree.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class ProgramRows:
         conditions: tuple[Expression, ...] = (),
         groups: int,
     ) -> EngineRequest:
-        """Ask for totals of rows that meet conditions, a unit counting in so many groups."""
+        """Ask for totals of rows that meet conditions; a unit counts in this many groups."""
         relation: Relation = self.bound.rows.relation
         for condition in conditions:
             relation = Filter(relation, condition)
@@ -148,7 +148,7 @@ class ProgramDraw(Protocol):
         digest: str,
         sources: tuple[tuple[str, str], ...],
     ) -> bytes:
-        """Return what is stored, from what engines have computed.
+        """Return the stored release, from the results of engines.
 
         Args:
             raws: bounded totals, one for each read.
@@ -164,7 +164,7 @@ class ProgramDraw(Protocol):
 class Program:
     """What a workshop has measured for one price.
 
-    ``delta`` is the chance that a budget counted in epsilon may be charged beside it.
+    ``delta`` is the delta charged to a budget counted in epsilon, in addition to its epsilon.
     """
 
     what: Mapping[str, Any]
@@ -179,7 +179,7 @@ class Program:
 
     @property
     def price(self) -> Price:
-        """What it costs; nobody states it, and it is worked out where somebody asks."""
+        """Its cost, derived on demand and never stated by the caller."""
         return price_of(self.tree, self.unit, self.delta)
 
     @classmethod

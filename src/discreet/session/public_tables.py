@@ -6,15 +6,15 @@ Questions about public tables alone are answered exactly, and cost nothing.  No 
 while a question is planned, because no noise is added.
 
 By the theorem ``unit-local``, a join with a public table does not multiply rows if the columns that
-it compares are a key of that table.  The owner declares the key; since anybody may see the table,
-the declaration is checked.
+it compares are a key of that table.  The owner declares the key; since the table is public, the
+declaration is checked.
 
-A ledger that has a table on record as one of people keeps it so: under its name, whatever data it
-has now; and under any name, as long as its files are as they were.  Of tables in a DuckDB file only
-names are compared, since the state on record is that of the whole file.
-In one session no public table is read from what a private one is read from: a file is known by
-device and inode, whatever it is called, and a frame by being the same object.  A copy of a private
-table that somebody declares public cannot be told from a table that is public.
+A table that the ledger has on record as private stays private: under its name, with any data; and
+under any name, as long as its files are unchanged.  Of tables in a DuckDB file only names are
+compared, since the state on record is that of the whole file.
+In one session no public table shares the source of a private one: a file is identified by device
+and inode, under any name, and a frame by object identity.  A copy of a private table that is
+declared public cannot be distinguished from a public table.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class PublicTableReader:
 
 
 def check_keys(engine: Engine, schema: Schema) -> None:
-    """Refuse public tables in which two rows agree on their declared key."""
+    """Refuse public tables with duplicate values of their declared key."""
     reader = PublicTableReader(engine, schema)
     for table in schema.tables:
         if table.public and table.key:

@@ -1,4 +1,4 @@
-"""What one call buys beside an answer: its limits, the groups that it is about, what limits cut.
+"""What one call buys in addition to an answer: its limits, its groups, bounds on truncation.
 
 Trust: kernel.  Each purchase is a plan of its own, charged and recorded before data is read; a
 later question uses what was released, and nothing else.
@@ -7,13 +7,13 @@ later question uses what was released, and nothing else.
     groups    the questions that WITH names, whose groups another question is about
     share     the share of rows that limits leave out, shown with the answer
 
-A call *buys* the plans that it needs and that are not answered on record.  All of it is allowed,
-confirmed and affordable, or nothing of it is paid for: prices are added up, and the sums are held
+A call *buys* the plans that it needs and that are not answered on record.  All of them are allowed,
+confirmed and affordable, or none of them is paid for: prices are added up, and the sums are held
 against the policy's maximum and against the largest price that needs no confirmation, in whichever
-parts they are charged.  A price counts in the currency in which the policy allows it.  While limits
-or groups are still to be bought, a stand-in with the smallest limits, or with one made-up group,
-takes the place of the question: its price is the same, and so are nearly all reasons to refuse it.
-After a crash, asking again finds what was answered, and pays for the rest alone.
+parts they are charged.  A price counts in the policy's currency.  Until limits or groups are
+bought, a placeholder with the smallest limits, or with one arbitrary group, replaces the question:
+its price is the same, and so are nearly all reasons to refuse it. After a crash, asking again finds
+what was answered, and pays for the rest alone.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ if TYPE_CHECKING:  # handed in
 _CUTS: Final = frozenset({"rows", "groups"})
 """The kinds of limits that leave out rows."""
 _SEARCH: Final = Fraction(1, 4)
-"""The part of the price of a share that goes to the bounds of what is cut."""
+"""The part of the price of a share that buys the bounds on truncation."""
 _MADE_UP: Final[dict[Type, Scalar]] = {
     Type.INTEGER: 0,
     Type.FLOAT: 0,
@@ -95,7 +95,7 @@ def _bought(
 ) -> dict[str, Release]:
     """Answer what a question rests on, after a check of all that the call buys.
 
-    ``draft`` plans a stand-in of the question; without ``buying``, nothing is bought.
+    ``draft`` plans a placeholder of the question; without ``buying``, nothing is charged.
     """
     if any(pipeline.record.find(plan.digest) is None for plan in plans.values()):
         stand_in = draft()
@@ -126,7 +126,7 @@ def _check_all(
 ) -> None:
     """Refuse what one call buys if a part of it would be refused after others are paid for.
 
-    ``later`` are stand-ins for what follows once these plans are answered.
+    ``later`` are placeholders for the plans that follow once these are answered.
     """
     new = [plan for plan in plans if pipeline.record.find(plan.digest) is None]
     prices = [plan.price for plan in (*new, *later)]
@@ -262,7 +262,7 @@ def _chosen_limits(
 
 
 def _rough_epsilon(question: Question, price: PriceOptions) -> Fraction:
-    """Return about which epsilon an answer will have; a rho stands for the root of twice of it."""
+    """Return the approximate epsilon of an answer; for a rho, the square root of 2 rho."""
     clause = question.clause
     for given in (price.get("epsilon"), None if clause is None else clause.epsilon):
         if given is not None:
@@ -317,7 +317,7 @@ def plan_about_released(
 
 
 def _stand_ins(question: Question, plans: Mapping[str, Plan]) -> Values:
-    """Return one made-up value of every key."""
+    """Return one arbitrary value of every key."""
     found: dict[str, dict[str, tuple[Scalar, ...]]] = {}
     for name, inner in question.released:
         keys = plans[name].request.keys

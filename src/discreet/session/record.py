@@ -1,6 +1,6 @@
 """Where a session records what it charges and answers: a ledger, in test mode memory, or nowhere.
 
-Trust: kernel.  Only what is recorded is told.
+Trust: kernel.  Only recorded answers are released.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Rehearsal:
         delta: object = None,  # noqa: ARG002
         account: str | None = None,
     ) -> Charged:
-        """Note what is asked; there is nothing to pay."""
+        """Record the question; there is nothing to pay."""
         name = question if key is None else key
         with self._lock:
             refuse_closed(self._closed, name)
@@ -86,7 +86,7 @@ class Rehearsal:
             return Started(key=key, attempt=self._attempts[key])
 
     def begin(self, what: Node, **named: Any) -> Started | StoredAnswer:
-        """Note what is asked, and count the attempt."""
+        """Record the question, and count the attempt."""
         return self.start(self.charge(what, **named).key)
 
     def release(self, key: str, answer: bytes) -> StoredAnswer:
@@ -111,7 +111,7 @@ class Rehearsal:
             if key not in self._answers:
                 self._closed[key] = None
 
-    def reopen(self, key: str, *, reason: str, by: str) -> None:  # noqa: ARG002  nobody reads them
+    def reopen(self, key: str, *, reason: str, by: str) -> None:  # noqa: ARG002  unused here
         """Allow further attempts."""
         with self._lock:
             self._closed.pop(key, None)
@@ -207,7 +207,7 @@ def check_account(ledger: Ledger, account: str | None) -> None:
 
 
 def answer_failed_error() -> EngineFailed:
-    """Return the error that stands for every failed answer."""
+    """Return the error that replaces every failure of an answer."""
     return EngineFailed(
         what="the answer could not be computed.",
         why="what is known of the reason may hold values of the data.",

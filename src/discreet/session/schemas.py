@@ -53,9 +53,9 @@ _APART: Final = frozenset(
         (Type.DATE, Type.TIMESTAMP),
     }
 )
-"""How a column that tells people apart may be read.
+"""How a column that identifies people may be read.
 
-Texts such as 07 and 7 are one number: whoever declares that a text is a number says so.
+Strings such as 07 and 7 are one number: declaring a text column a number says so.
 """
 
 

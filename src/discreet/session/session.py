@@ -2,8 +2,8 @@
 
 Trust: kernel.  It is the only door to the data.
 
-Whatever can be refused is refused before anything is charged: the question is read, bound, priced
-and printed for the engine first.  Then one answer is paid for, drawn and recorded
+All possible refusals come before a charge: the question is read, bound, priced and printed for the
+engine first.  Then one answer is paid for, drawn and recorded
 (:mod:`discreet.session.answer_pipeline`).
 Nothing that a session shows, raises or logs holds a value of a private table.
 An engine belongs to the process that opened it: locks that another thread of the parent held amid a
@@ -103,7 +103,7 @@ class Session(Labeled):
     ) -> None:
         """Take what belongs together.
 
-        Somebody else closes the ledger (``keeps``), or the engine (``shares``).
+        Another owner closes the ledger (``keeps``), or the engine (``shares``).
         """
         self._engine, self._ledger = engine, ledger
         self._schema, self._policy, self._unit = schema, policy, unit
@@ -137,7 +137,7 @@ class Session(Labeled):
                 - share: a part of the budget as it was promised, such as "1/100" or "1%", in
                   whichever way errs least;
                 - error: instead of a price, how far outputs may be from the truth, by their names;
-                - delta: the chance with which the promise may fail;
+                - delta: the probability with which the promise may fail;
                 - size: roughly how many rows of a group count; errors of means follow from it;
                 - confidence: the probability with which errors are not exceeded;
                 - bounds: ``discreet.estimate(epsilon=...)`` finds missing bounds, at that price;
@@ -177,8 +177,8 @@ class Session(Labeled):
         Args:
             question: SQL text, the table builder, or a plan of this session.
             confirm: whether an answer is meant that is expected to be empty or unreadable, by the
-                public size of its table; and an epsilon above 10 for all that is bought, where the
-                policy does not name one.
+                public size of its table; and an epsilon above 10 for all purchases, if the policy
+                does not name one.
             price: epsilon, rho, error or share, and what goes with it, as in ``plan``; and
 
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
@@ -316,7 +316,7 @@ class Session(Labeled):
         )
 
     def _refuse_unreadable(self, plan: Plan) -> None:
-        """Refuse to charge for an answer that could hardly be read, where that can be known."""
+        """Refuse to charge for an answer dominated by noise, if that can be predicted."""
         if not isinstance(self._ledger, Ledger) or expected_well(plan, self._schema):
             return
         if self._ledger.find(plan.digest) is None:
@@ -332,11 +332,11 @@ class Session(Labeled):
         return self._pipeline.program_rows(question_of(question))
 
     def preview(self, program: Program) -> BudgetPreview | None:
-        """Say what a program would leave of the budget; None where there is no ledger."""
+        """Return the balance of the budget after a program; None without a ledger."""
         return self._preview(program)
 
     def sources(self, program: Program) -> tuple[tuple[str, str], ...]:
-        """Return the states in which the tables of a program were opened."""
+        """Return the states of a program's tables at their opening."""
         self._check_open()
         return self._pipeline.sources(program)
 
@@ -370,7 +370,7 @@ class Session(Labeled):
 
         Args:
             account: the account that pays; the first one of the ledger unless given.
-            analyst: who asks, where the policy lists who may.
+            analyst: who asks, if the policy lists analysts.
             least: the least epsilon of a question.
         """
         self._check_open()
@@ -391,16 +391,16 @@ class Session(Labeled):
             least=least,
         )
 
-    # --- what is known ------------------------------------------------------------------------
+    # --- public facts -------------------------------------------------------------------------
 
     @property
     def schema(self) -> Schema:
-        """What is public about all tables."""
+        """The public facts about all tables."""
         return self._schema
 
     @property
     def tables(self) -> Mapping[str, TableFacts]:
-        """The tables by their names, with what is public about each."""
+        """The tables by their names, with the public facts about each."""
         return MappingProxyType({table.name: table for table in self._schema.tables})
 
     @property
@@ -425,7 +425,7 @@ class Session(Labeled):
 
     @property
     def remaining(self) -> Left | None:
-        """What is left of the budget for questions about everybody; None without a budget."""
+        """The balance of the budget for questions about everybody; None without a budget."""
         if not isinstance(self._ledger, Ledger):
             return None
         left = self._ledger.left(account=self._pipeline.account)

@@ -1,10 +1,10 @@
 """Shares of a budget: a fixed part of what was promised, by the route that errs least.
 
-Trust: kernel.  What is found here is a plan like any other; it is charged as one.
+Trust: kernel.  The result is a plan like any other, and is charged as one.
 
 Definition.  A share of a budget is that part of its limit on one route: of epsilon, of rho, or of
-the square of mu, whichever promises the smallest errors.  It is a part of what was promised, and
-not of what is left, so that a question that is asked again costs the same.
+the square of mu, whichever promises the smallest errors.  It is a part of the limit, not of the
+balance, so that a repeated question costs the same.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _on_route(
     budget: Budget,
     route: tuple[int, ...],
 ) -> Plan | None:
-    """Return a plan that costs at most a share of the limits of a route, and hardly less."""
+    """Return a plan that costs at most a share of the limits of a route, and barely less."""
     name = budget.components[route[0]]
     amount = share * amount_value(budget.limit[route[0]])
     if name == "mu squared":  # of Gaussian noise, twice its rho

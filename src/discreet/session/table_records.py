@@ -10,7 +10,7 @@ record with the answers about it.
 
 Definition.  The content of a frozen table is on record as a digest with a random salt.  It must be
 the same at every opening, until the table is opened once with a policy that does not freeze it.
-Whoever has the ledger and all rows of a table but one can test guesses of that row.
+An attacker who has the ledger and all rows of a table but one can test guesses of that row.
 """
 
 from __future__ import annotations

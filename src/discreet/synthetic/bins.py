@@ -5,10 +5,10 @@ Trust: kernel.  Proofs are in docs/proofs/synthetic.md.
 The joint histogram is read in up to 1024 fine cells of equal width for such a column.  Each inner
 edge is selected among the edges of these cells, and fine codes become codes of the bins found.
 
-Definition.  For the i-th of k bins, the score of an edge is -|(k - i) b - i a|, where b rows lie
-below it and a rows not below; NULL counts nowhere.  It is 0 at a quantile of level i / k.
+Definition.  For the i-th of k bins, the score of an edge is -|(k - i) b - i a|, where b rows are
+below it and a rows are not; NULL counts nowhere.  It is 0 at a quantile of level i / k.
 Theorem (key ``bin-edges``).  If one unit moves the histogram by d rows in one direction, a score
-moves by at most max(i, k - i) d; where one unit replaces another, by at most k d.
+moves by at most max(i, k - i) d; if one unit replaces another, by at most k d.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Constraints: combinations of values that no row has, as the owner states in public.
 
-Trust: public.  A constraint moves no sensitivity and lowers no price.  It is part of the request,
-and the model gives the cells that it names no mass; where it is false of the data, the synthetic
-table is wrong there, and nobody's privacy is touched.
+Trust: public.  A constraint changes no sensitivity and lowers no price.  It is part of the request,
+and the model assigns zero mass to the cells that it names; if it is false of the data, the
+synthetic table is wrong there, but privacy is not affected.
 """
 
 from __future__ import annotations

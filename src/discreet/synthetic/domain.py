@@ -1,13 +1,13 @@
 """The domain of a synthetic table: which columns it has, and which codes each of them.
 
-Trust: kernel.  It is made from the policy and the arguments of a call, and from nothing else: a
-category, a bound or a period that was read off the data would be a release that nobody paid for.
+Trust: kernel.  It is made only from the policy and the arguments of a call: a category, a bound or
+a period that was read from the data would be an uncharged release.
 
 Definition.  The columns are those that are asked for, or all of the table, without those that name
-the unit.  A column has declared categories; or it is a truth value; or a number with bounds, in
-bins; or a day or a moment with bounds, in periods.  Whatever has none of these is refused.
-Bins have equal width by default.  Periods are the finest of days, months, quarters and years of
-which there are no more than bins; or, where there are more years, several years each.
+the unit.  A column has declared categories; or it is a boolean; or a number with bounds, in bins;
+or a date or a timestamp with bounds, in periods.  All other columns are refused.
+Bins have equal width by default.  Periods are the finest of days, months, quarters and years whose
+number is at most that of bins; or, if there are more years, several years each.
 
 How the values of one column become codes, and codes become values again.
 
@@ -57,8 +57,8 @@ _PAST: Final = 10_000  # years begin before it
 class Domain:
     """The columns of a synthetic table, in their order.
 
-    ``fresh`` are the columns that name the unit: they hold new numbers, one for each row, because
-    a row of a synthetic table is nobody.
+    ``fresh`` are the columns that name the unit: they hold new numbers, one for each row, because a
+    row of a synthetic table is not a person.
 
     >>> wards = Categories(("A", "B"))
     >>> ward = CodedColumn(name="ward", type=Type.TEXT, coding=wards, nullable=True)
@@ -118,7 +118,7 @@ class Domain:
 
 
 def coded_column(name: str, facts: Facts, bins: int) -> CodedColumn:
-    """Return how a column is coded, from what is declared of it; refuse one without limits.
+    """Return the coding of a column from its declaration; refuse an unbounded column.
 
     >>> coded_column("age", Facts(type=Type.INTEGER, low=Fraction(0), high=Fraction(110)), 4).size
     5
@@ -149,7 +149,7 @@ def _coding(name: str, facts: Facts, bins: int) -> Coding:
 
 
 def equal_width(low: Fraction, high: Fraction, bins: int, *, whole: bool) -> tuple[Fraction, ...]:
-    """Return the edges of bins of equal width; each whole number is in one where they are few.
+    """Return the edges of bins of equal width; each integer is in one where they are few.
 
     >>> [int(edge) for edge in equal_width(Fraction(0), Fraction(5), 3, whole=True)]
     [0, 2, 4, 6]
@@ -162,7 +162,7 @@ def equal_width(low: Fraction, high: Fraction, bins: int, *, whole: bool) -> tup
 
 
 def periods(first: date, last: date, bins: int) -> tuple[date, ...]:
-    """Return the edges of the finest public periods of which there are at most so many.
+    """Return the edges of the finest public periods, at most this number of them.
 
     >>> len(periods(date(2020, 1, 1), date(2021, 12, 31), 32)) - 1
     24
@@ -179,7 +179,7 @@ def periods(first: date, last: date, bins: int) -> tuple[date, ...]:
 
 
 def _starts(first: date, end: date, months: int) -> Iterator[date]:
-    """Yield the days on which periods of so many months begin, as calendars have them."""
+    """Yield the first days of calendar periods of this number of months."""
     month = (
         12 * first.year + (first.month - 1) // months * months if months <= 12 else 12 * first.year
     )
@@ -239,7 +239,7 @@ class Categories:
 
     @property
     def one_to_one(self) -> bool:
-        """Whether each code stands for one value: it does."""
+        """Whether each code represents exactly one value: always true."""
         return True
 
     def code(self, value: object) -> int | None:
@@ -260,7 +260,7 @@ class Categories:
 @final
 @dataclass(frozen=True, slots=True)
 class NumberBins:
-    """Bins between rising edges; ``whole`` says that values are whole numbers.
+    """Bins between rising edges; ``whole`` says that values are integers.
 
     >>> ages = NumberBins(edges=tuple(map(Fraction, (0, 18, 65, 110))), whole=True)
     >>> ages.size, ages.code(18), ages.code(200), ages.label(2)
@@ -271,7 +271,7 @@ class NumberBins:
     whole: bool
 
     def __post_init__(self) -> None:
-        """Refuse edges that do not rise, and bins without a whole number."""
+        """Refuse edges that do not rise, and bins without an integer."""
         _check_rising([math.ceil(edge) for edge in self.edges] if self.whole else self.edges)
 
     @property
@@ -286,7 +286,7 @@ class NumberBins:
 
     @property
     def one_to_one(self) -> bool:
-        """Whether each bin holds one whole number."""
+        """Whether each bin holds one integer."""
         ends = [math.ceil(edge) for edge in self.edges]
         return self.whole and all(high == low + 1 for low, high in pairwise(ends))
 
@@ -354,7 +354,7 @@ class Periods:
         return days and not self.moments
 
     def code(self, value: object) -> int | None:
-        """Return the period of a day or a moment, None outside all of them."""
+        """Return the period of a date or a timestamp, None outside all of them."""
         if not isinstance(value, date):
             return None
         day = value.date() if isinstance(value, datetime) else value

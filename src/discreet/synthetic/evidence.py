@@ -7,8 +7,8 @@ reader can fit a better model to it years later, for nothing.
 
 Evidence as bytes: written once for a ledger, and read strictly.
 
-What is read goes through the constructors of the values, and is refused unless it
-is just what was written: an unknown name, a wrong type or a count too many.
+Reading goes through the constructors of the values, and refuses anything that differs from the
+written form: an unknown name, a wrong type or a surplus count.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from discreet.synthetic.domain import Categories, CodedColumn, Coding, Domain, N
 from discreet.synthetic.inference.inference import CodedDomain, Marginal, Measurement
 
 FORMAT: Final = 1
-"""The format in which evidence is stored."""
+"""The storage format of evidence."""
 
 Law = Literal["gaussian", "laplace"]
 
@@ -43,7 +43,7 @@ class Selection:
     """How a marginal, or a cell, was chosen by the exponential mechanism.
 
     ``scale`` and ``distance`` are in rows times weights: the chosen score is at most
-    ``scale * ln(candidates / beta)`` below the best, with a chance of at least 1 - beta.
+    ``scale * ln(candidates / beta)`` below the best, with probability at least 1 - beta.
     ``round`` counts the selections of a program from 0.
 
     >>> Selection(round=0, candidates=8, scale=Fraction(4), distance=Fraction(1)).candidates
@@ -62,7 +62,7 @@ class Measured:
     """Noisy counts of all cells of a marginal, or of one of them.
 
     ``scale`` is the variance of discrete Gaussian noise, or the scale of discrete Laplace noise.
-    ``cell`` is the number of the one cell that was measured, in C order; None stands for all.
+    ``cell`` is the number of the one cell that was measured, in C order; None means all.
 
     >>> wards = Measured(marginal=(0,), values=np.array([5, 7]), law="gaussian", scale=Fraction(4))
     >>> wards.variance, wards.measurement.total
@@ -83,7 +83,7 @@ class Measured:
 
     @property
     def measurement(self) -> Measurement:
-        """What inference reads, where all cells were measured."""
+        """The input of inference, if all cells were measured."""
         return Measurement(marginal=self.marginal, values=self.values, variance=self.variance)
 
 
@@ -93,9 +93,9 @@ class Evidence:
     """What a synthetic table rests on.
 
     ``method`` are the name and the public parameters of the method; ``domain`` has the bins that
-    were bought, where they were.  ``rows`` are the rows that DualQuery released, as codes.
-    ``spent`` is the price of what was measured, in rho, or in epsilon where ``pure``: at most what
-    was charged.  ``sources`` are the states of the tables that were read.
+    were bought, if any.  ``rows`` are the rows that DualQuery released, as codes. ``spent`` is the
+    price of what was measured, in rho, or in epsilon where ``pure``: at most what was charged.
+    ``sources`` are the states of the tables that were read.
     """
 
     digest: str
@@ -115,7 +115,7 @@ class Evidence:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """The marginals of which all cells were measured."""
+        """The marginals with all cells measured."""
         return tuple(each.measurement for each in self.measured if each.cell is None)
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
-"""The joint histogram of a table: one bounded read, of which every marginal is a projection.
+"""The joint histogram of a table: one bounded read; every marginal is a projection of it.
 
 Trust: kernel (T7).  Proofs are in docs/proofs/synthetic.md.
 
-What one unit adds to it is bounded by the engine, whatever the data is.
+The engine bounds the contribution of one unit to it, for any data.
 
 Definition.  The request turns each row into the codes of its columns, packed into few integers, and
 counts the rows of each distinct combination; rows without a code in some column are left out.  A
@@ -11,8 +11,8 @@ is what comes back, as codes and counts, and a *marginal* adds up the counts of 
 
 Theorem (key ``joint-histogram``).  Let one unit be added or removed, and let the request bound it
 to m groups of r rows; m = r = 1 where each row is a unit.  Then every marginal moves by at most
-m r in L1, and therefore in L2, always in one direction; where one unit replaces another, by at most
-2 m r in L1 and by the root of 2 times m r in L2, and a single cell by at most m r.
+m r in L1, and therefore in L2, always in one direction; if one unit replaces another, by at most 2
+m r in L1 and by the root of 2 times m r in L2, and a single cell by at most m r.
 
 What one unit moves: each measurement and each selection of a program, as a leaf with its price.
 
@@ -70,7 +70,7 @@ LARGEST_COUNT: Final = 1 << 40
 _WIDEST: Final = 1 << 62
 _LARGEST_CELL: Final = 1 << 34
 """Counts of single combinations are clamped to this size: sums of 2**28 of them fit 64 bits."""
-_EXACT: Final = 1 << 53  # floats up to here are whole numbers
+_EXACT: Final = 1 << 53  # floats up to here are integers
 
 
 def packed_columns(sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:
@@ -141,7 +141,7 @@ def moved_by(request: EngineRequest) -> int:
 
 
 def code_expression(column: CodedColumn, value: Expression) -> Expression:
-    """Return the code of a value as engines compute it; NULL where there is none.
+    """Return the code of a value as engines compute it; NULL if it has no code.
 
     >>> wards = CodedColumn(name="ward", type=Type.TEXT, coding=Categories(("A",)), nullable=False)
     >>> code_expression(wards, Literal("A")).branches[0][1]
@@ -201,7 +201,7 @@ class JointHistogram:
 
     @classmethod
     def of(cls, raw: RawTotals, sizes: Sequence[int]) -> Self:
-        """Unpack what an engine has counted; what is no combination of codes is left out."""
+        """Unpack the counts of an engine; drop rows that are not a combination of codes."""
         packs = packed_columns(sizes)
         counts = np.asarray(raw.totals[ROWS], dtype=np.int64)
         if counts.size > MOST_COMBINATIONS:
@@ -349,7 +349,7 @@ class UnitMoves:
 def concentrated_leaf(rho: Fraction, unit: PrivacyUnit) -> Leaf:
     """Return a leaf of a zero-concentrated loss between neighbors of the unit's own relation.
 
-    What is certified where one unit replaces another holds where one is added or removed.
+    A certificate for replacing one unit by another also holds for adding or removing one.
     """
     whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
     loss = ZeroConcentrated(rho=rho)

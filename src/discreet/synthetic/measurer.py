@@ -1,12 +1,11 @@
 """The one place where a program reads the joint histogram: spend, then draw.
 
-Trust: kernel (T7).  Methods hold a measurer and never the histogram, so whatever they decide, they
-see released numbers alone.
+Trust: kernel (T7).  Methods hold a measurer and never the histogram, so all their decisions depend
+on released numbers alone.
 
 Spending: what a program may still measure, decided before each step.
 
-Whoever reads the histogram spends first, so every measurement that is made is one
-that was charged.
+Every read of the histogram spends first, so every measurement was charged.
 
 Theorem (key ``filter-concentrated``).  If mechanisms are chosen one after the other, in view of all
 earlier answers, and one is run only if its rho and those of all earlier ones add up to at most a
@@ -78,7 +77,7 @@ def on_grid(expected: Vector) -> NDArray[np.int64]:
 
 
 def _exact_sum(values: NDArray[np.int64]) -> int:
-    """Add up numbers from 0 to 2**61, of which there may be many."""
+    """Add up many numbers from 0 to 2**61."""
     return (int((values >> _HALF).sum()) << _HALF) + int((values & _LOW).sum())
 
 
@@ -249,7 +248,7 @@ class RhoFilter:
         return self._bound - self._spent
 
     def price(self, step: Leaf) -> Fraction:
-        """Return the rho of a step; it may not rest on an event of some chance."""
+        """Return the rho of a step; it may not rest on an event of some probability."""
         rho, beside = rho_sum(step, self._unit)
         if beside:
             raise refused_step()

@@ -1,7 +1,7 @@
 """The doors: plan a synthetic table, and have it made.
 
-Trust: kernel.  Planning reads nothing private and spends nothing; making is one program of the
-session, charged before a row is read and recorded before anything is told.
+Trust: kernel.  Planning reads nothing private and spends nothing; synthesis is one program of the
+session, charged before a row is read and recorded before any release.
 
 What a call asks for: the question, the domain and the price of a synthetic table.
 
@@ -65,7 +65,7 @@ _HOPELESS: Final = 0.5
 _WORKLOADS: Final = {AllMarginals, ListedMarginals, ListedCounts, AllRanges}
 
 
-def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
+def plan_synthesis(  # noqa: PLR0913  the table, the method, and its price
     session: Session,
     source: str | Rows,
     *,
@@ -82,7 +82,7 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
     max_cells: int = MOST_CELLS,
     anyway: bool = False,
 ) -> SynthesisPlan:
-    """Plan a synthetic table: what is measured, how exactly, at what price; nothing is spent.
+    """Plan a synthetic table: its measurements, their accuracy and price; nothing is spent.
 
     Args:
         session: the session whose table it is about.
@@ -91,14 +91,14 @@ def plan_synthesis(  # noqa: PLR0913  what is made, how, and what it may cost
         workload: what it is to get right, such as ``discreet.synthetic.marginals(2)``.
         method: how it is made; ``discreet.synthetic.AIM()`` by default.
         epsilon: what it may cost, with a delta unless the method has a pure price.
-        delta: the chance with which the promise may fail.
+        delta: the probability with which the promise may fail.
         rho: the price in zero-concentrated privacy, in place of epsilon.
         bins: how many bins numbers have, for all columns or by name.
         constraints: public statements, as ``forbid`` and ``determines`` make them.
         limits: ``discreet.limits(max_rows=..., max_groups=...)``, in place of the policy's.
         size: roughly how many rows there are, for the predicted error; never read from data.
         max_cells: how many cells a marginal of the workload may have.
-        anyway: whether to go on where single columns are predicted to be mostly noise.
+        anyway: whether to go on if single columns are predicted to be dominated by noise.
     """
     whole(max_cells, name="max_cells", low=1)
     question = question_of_rows(session, source, columns, limits)
@@ -297,7 +297,7 @@ def _names(facts: TableFacts | None, columns: Sequence[str] | None) -> tuple[str
 def domain_of(
     session: Session, rows: ProgramRows, bins: int | QuantileBins | Mapping[str, Bins]
 ) -> tuple[Domain, BoughtBins | None]:
-    """Return the domain from declared facts, and in which columns bins are to be bought."""
+    """Return the domain from declared facts, and the columns whose bins are to be bought."""
     keys = rows.bound.keys
     names = tuple(key.key.name for key in keys)
     chosen = read_bins(bins, names)

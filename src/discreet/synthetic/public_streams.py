@@ -1,8 +1,8 @@
-"""Public randomness: a stream that anybody can repeat, because a public text is its key.
+"""Public randomness: a reproducible stream, because its key is a public text.
 
 Trust: kernel.  It chooses rows, random queries and starting points of searches, after noise was
-drawn or before data was read.  Noise never comes from here: whoever knows the text could subtract
-it.  This is the one place of the room that opens a keyed stream.
+drawn or before data was read.  Noise never comes from here: an attacker who knows the key text
+could subtract it.  This is the one place of the room that opens a keyed stream.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ Trust: public.  Everything follows from the evidence, which was paid for; nothin
 data, so rows, answers, reports and pictures are free, in any number.
 
 Rows are drawn from the model by a public stream that the digest of the evidence names: the same
-release and the same number of rows give the same table, on every machine.  A row of the table
-is nobody, and several rows of a person come out as independent rows.
+release and the same number of rows give the same table, on every machine.  A row of the table is
+not a person, and several rows of a person become independent rows.
 
-Synthetic tables as text and HTML: a few rows, and what a reader should know beside them.
+Synthetic tables as text and HTML: a few rows, and the facts that a reader needs with them.
 
 Trust: public.
 """
@@ -64,7 +64,7 @@ if TYPE_CHECKING:  # handed in
 
 _MOST_ROWS: Final = 10**9
 PRICE_THEOREMS: Final = ("joint-histogram", "synthetic-scores")
-"""What prices of synthetic tables rest on, beside the composition of their steps."""
+"""Theorems behind prices of synthetic tables, in addition to the composition of their steps."""
 REPORT_THEOREMS: Final = ("noise-norm", "measured-marginal", "noisy-distance", "selection-bound")
 """What their reports rest on."""
 
@@ -76,10 +76,10 @@ class SyntheticRelease(Tabular, Shown):
 
     Attributes:
         plan: how it was made, and what it cost.
-        evidence: what was released of the data: noisy counts, or the rows of DualQuery.
-        receipt: where the ledger stood, once the evidence was recorded.
+        evidence: the release: noisy counts, or the rows of DualQuery.
+        receipt: the head of the ledger after the evidence was recorded.
         replayed: whether it had been recorded before, and so cost nothing.
-        private: false if it comes from a rehearsal, where nothing is protected.
+        private: false if it comes from a rehearsal, which protects nothing.
     """
 
     plan: SynthesisPlan
@@ -105,7 +105,7 @@ class SyntheticRelease(Tabular, Shown):
 
     @cached_property
     def model(self) -> Model:
-        """The law of rows that explains the evidence best; fitted once, when first needed."""
+        """The distribution of rows that best explains the evidence; fitted once, on first use."""
         return model_of(self.evidence)
 
     @property
@@ -156,7 +156,7 @@ class SyntheticRelease(Tabular, Shown):
 
         Args:
             conditions: a value, ``between(low, high)`` or ``other_than(value)`` by column.
-            confidence: the chance with which the half-width holds; that of the plan if None.
+            confidence: the probability with which the half-width holds; that of the plan if None.
         """
         if not isinstance(conditions, Mapping) or not conditions:
             raise WrongKind(
@@ -179,7 +179,8 @@ class SyntheticRelease(Tabular, Shown):
         """Say how far off the marginals of the workload may be, by released numbers alone.
 
         Args:
-            confidence: the chance with which all bounds hold at once; that of the plan if None.
+            confidence: the probability with which all bounds hold at once; that of the plan if
+                None.
             selections: whether marginals that were not measured are bounded by what was chosen in
                 their place; the run is played again for that, which takes as long as it did.
             session: the session that pays for a check, if one is bought.
@@ -246,7 +247,7 @@ class SyntheticRelease(Tabular, Shown):
         return path
 
     def plot(self, marginal: str | Sequence[str]) -> str:
-        """Draw the counts of some columns, beside what was measured of them, as SVG text."""
+        """Draw the counts of some columns next to their noisy measurements, as SVG text."""
         return self.answer(marginal).svg()
 
     @property

@@ -1,6 +1,6 @@
 """The plan of a synthetic table: what will be measured, and what that costs; it reads nothing.
 
-Trust: kernel.  The program that it holds is what is charged and carried out.
+Trust: kernel.  The program that it holds is charged and carried out.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class SynthesisPlan(Explainable):
     number of selections, and ``noise`` the standard deviation of the counts of one column (of the
     number of rows, for DualQuery).
     ``one_way`` is the predicted error of the counts of each column, as a share of ``size`` rows
-    (half of the L1 distance, in the mean): None where no size is given.  ``seconds`` estimates how
-    long one core may be busy, where that is more than moments.
+    (half of the L1 distance, in the mean): None if no size is given.  ``seconds`` estimates how
+    long one core may be busy, if that is noticeable.
     """
 
     table: str

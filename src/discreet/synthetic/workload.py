@@ -1,17 +1,17 @@
 """Workloads: which marginals a synthetic table is to get right, and how much each of them counts.
 
-Trust: public.  A workload is public and part of the request; it decides what is measured, and
+Trust: public.  A workload is public and part of the request; it selects the measurements, and
 lowers no price.
 
-Definition.  A workload is compiled to marginals with whole weights.  Its *closure* are all
-marginals that lie within one of them.  The weight of a member r of the closure is the sum over all
-marginals s of the weight of s times how many columns r and s share (McKenna, Mullins, Sheldon and
-Miklau 2022): what helps many marginals counts more.
+Definition.  A workload is compiled to marginals with integer weights.  Its *closure* consists of
+all marginals that are contained in one of them.  The weight of a member r of the closure is the sum
+over all marginals s of the weight of s times how many columns r and s share (McKenna, Mullins,
+Sheldon and Miklau 2022): what helps many marginals counts more.
 
 Counting queries as workloads: listed conjunctions, and all ranges of columns with an order.
 
-A workload decides what is measured, and lowers no price: marginals and queries are
-priced for any marginal and any query.
+A workload selects the measurements, and lowers no price: marginals and queries are priced for any
+marginal and any query.
 
 Definition.  A *condition* on a column allows some of its codes: those of one value, all others
 (NULL too), or those from one value up to another.  Values share a code where they share a bin, so a
@@ -136,7 +136,7 @@ class ListedMarginals:
 
 
 def marginals(ways: int) -> AllMarginals:
-    """Ask for all marginals of so many columns, as far as they have few enough cells.
+    """Ask for all marginals of this number of columns, if they have few enough cells.
 
     >>> marginals(3).ways
     3
@@ -392,7 +392,7 @@ def _code(column: CodedColumn, value: object) -> int:
 
 
 def _read(kind: Type, text: str) -> object:
-    """Read a value that is written as text, as on a command line; the text itself if it is none."""
+    """Read a literal from text, as on a command line; return other text unchanged."""
     try:
         if kind.is_number:
             return decimal(text, name="a value")

@@ -3,28 +3,29 @@
 Trust: kernel.
 
 An accountant of Opacus keeps a history: noise multiplier, sample rate and number of steps, one
-triple after another.  What such a run has told counts against everything else that is told about
-the same rows, so it is charged: as T noisy sums on Poisson samples, priced by the accountant of
-this library, whatever its own said.
+triple after another.  The releases of such a run compose with all other releases about the same
+rows, so the run is charged: as T noisy sums on Poisson samples, priced by the accountant of this
+library and not by the run's own.
 
-Theorem (key ``adopted-coins``).  Whoever draws a float32 below 1 as a multiple of 2**-24, all of
-them equally likely, and keeps a row if it is below q, keeps it with the chance of the least such
-multiple that is not below q; so this is the rate that is priced, for q and for q as a float32.
+Theorem (key ``adopted-coins``).  Draw a float32 uniformly from the multiples of 2**-24 below 1, and
+keep a row if the draw is below q.  Then the row is kept with probability equal to the least such
+multiple that is not below q; this is the rate that is priced, for q and for q as a float32.
 Proof.  Of 2**24 multiples, ceil(q 2**24) are below q.
 At a rate of 10**-6 that is 1.3 percent above q.
 
 Theorem (key ``told-samples``).  A release from a Poisson sample of rate q is (0, q)-differentially
-private where a row is added or removed, whatever it tells of the sample.
-Proof.  Let Q be its law without the row, and P the one given that the row is in the sample.  With
-the row the law is (1 - q) Q + q P, and no event has a chance that differs by more than q.
-Steps with so little noise that an accountant would count hundreds of epsilon for each are priced by
-that: a sum with a noise multiplier of 1/20 tells about 200 of a row that is in its sample, which is
-as good as all, and what hides the row is that it is seldom there.
+private when a row is added or removed, even if it reveals the whole sample.
+Proof.  Let Q be its distribution without the row, and P its distribution given that the row is in
+the sample.  With the row the distribution is (1 - q) Q + q P, and no event's probability differs by
+more than q.
+This theorem prices steps with so little noise that an accountant would charge an epsilon in the
+hundreds for each: a sum with a noise multiplier of 1/20 costs a sampled row an epsilon of about
+200, which is no protection, and only the small sampling rate hides the row.
 
 What the history does not say is taken on trust, and named in the entry: that samples were Poisson
 samples (``poisson_sampling=True``), one a step; that rows were clipped one by one; that steps
-counted what was really drawn.  Noise of floats, which can be told from real numbers, is not covered
-(docs/known-weaknesses.md).
+counted the actual draws.  Floating-point noise, which is distinguishable from real noise, is not
+covered (docs/known-weaknesses.md).
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def tree_of_history(history: Any, *, unit: PrivacyUnit) -> Node:
 
 
 def coin_rate(rate: object) -> Fraction:
-    """Return with which chance a float32 coin shows heads (key ``adopted-coins``).
+    """Return with which probability a float32 coin shows heads (key ``adopted-coins``).
 
     >>> coin_rate(0.5)
     Fraction(1, 2)
@@ -136,7 +137,7 @@ def _number(value: object) -> object:
 
 
 def _triples(history: Any) -> Sequence[Sequence[Any]]:
-    """Read the history of an accountant; refuse what is none, or empty."""
+    """Read the history of an accountant; refuse an invalid or empty one."""
     accountant = getattr(history, "accountant", history)
     found = getattr(accountant, "history", accountant)
     if (

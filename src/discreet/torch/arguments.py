@@ -185,7 +185,7 @@ def _tensor(values: object) -> Tensor:
         kind = values.dtype
         try:
             native = np.asarray(values, kind.newbyteorder("="), order="C")
-            with warnings.catch_warnings():  # nobody writes to the data
+            with warnings.catch_warnings():  # the data is never written to
                 warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
                 values = torch.from_numpy(native)
         except TypeError:
@@ -269,7 +269,7 @@ def _threshold(clip: object) -> Fraction:
 
 
 def weights_digest(model: nn.Module) -> str:
-    """Return a digest of all values of a model, whatever file they are in."""
+    """Return a digest of all values of a model, independent of the file they are in."""
     digest = hashlib.sha256()
     for name, value in sorted(model.state_dict().items()):
         digest.update(name.encode() + b"\0" + str(value.dtype).encode() + b"\0")

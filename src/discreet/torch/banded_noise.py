@@ -12,10 +12,10 @@ sums, which weights are made of, have less noise than those of independent steps
 
 Theorem (key ``banded-sums``; Choquette-Choo et al. 2023 for continuous noise).  If one unit moves
 x_t by at most D steps in L2, a run of T steps loses no more than ceil(T / b) copies of a Gaussian
-release of b d coordinates at the distance D |r| on a Poisson sample of rate b q, beside batches
-above their cap.
+release of b d coordinates at the distance D |r| on a Poisson sample of rate b q, in addition to
+batches above their cap.
     Proof in docs/proofs/learning.md: steps of one unit are b apart, and each enters b measurements.
-So the chance of a batch above its cap is that of a Poisson sample of rate q.
+So the probability of a batch above its cap is that of a Poisson sample of rate q.
 Earlier sums are data, and are never saved.  A process that resumes draws the parts anew, so that a
 unit may have one step more than ceil(T / b), unless the run goes on at a multiple of b: the steps
 since that multiple are charged again (:mod:`discreet.torch.marks`).  A step that does not
@@ -80,15 +80,15 @@ class Band:
         return Fraction(sqrt(squares, 64)[1], 1 << 64)
 
     def blocks(self, steps: int) -> int:
-        """Return how often a unit may be drawn in so many steps."""
+        """Return how often a unit may be drawn in this number of steps."""
         return -(-steps // self.width)
 
     def grid(self, one: PrivateSum) -> DyadicGrid:
-        """Return the grid of what is measured."""
+        """Return the grid of the measurements."""
         return one.grid if self.width == 1 else DyadicGrid(exponent=one.grid.exponent - _BITS)
 
     def law(self, one: PrivateSum) -> DiscreteGaussian:
-        """Return the law of the noise, in steps of that grid."""
+        """Return the distribution of the noise, in steps of that grid."""
         return Gaussian(sigma=one.sigma, grid=self.grid(one)).law
 
     def distance(self, one: PrivateSum) -> Fraction:
@@ -99,7 +99,7 @@ class Band:
         return self.length * steps * one.grid.step
 
     def squared(self, one: PrivateSum) -> int:
-        """Return the square of it, in steps of what is measured."""
+        """Return the square of it, in grid steps of the measurements."""
         return self.grid(one).distance_l2_squared(
             self.distance(one), coordinates=self.width * one.coordinates
         )
@@ -174,7 +174,7 @@ class BandedSums:
         return self._next
 
     def measured(self, cells: Any, noise: Any, *, step: int) -> Any:
-        """Take the sum of a step in integers; return what is measured, with its noise."""
+        """Take the sum of a step in integers; return the noisy measurement."""
         if self._sums and self._next != step:
             raise RunFenced(
                 what="a step of banded noise does not follow the last one that was released.",

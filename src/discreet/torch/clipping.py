@@ -115,9 +115,9 @@ class Clipping:
         return found
 
     def error(self, *, units: int, operations: int) -> Fraction:
-        """Bound the L2 error of a sum of clipped contributions of so many units.
+        """Bound the L2 error of a sum of clipped contributions of this number of units.
 
-        ``operations`` is how many roundings lie between any product and the sum.
+        ``operations`` bounds the number of roundings between any product and the sum.
         """
         return rounding(operations) * self.spread * self.bound * units
 
@@ -138,7 +138,7 @@ def shortened(scales: Scales) -> NDArray[np.float32]:
 
 
 def raised(operations: int) -> float:
-    """Return a factor that makes a sum of products from so many roundings an upper bound.
+    """Return a factor that makes a sum of products with this number of roundings an upper bound.
 
     >>> raised(100) > 1 + 100 * 2.0**-53
     True

@@ -1,10 +1,10 @@
-"""Adam for noisy gradients: what noise adds to the second moment is taken off again.
+"""Adam for noisy gradients: the noise variance is subtracted from the second moment.
 
 Trust: public.  It processes released sums alone, so it costs nothing.
 
-Adam divides by the root of the mean square of each coordinate.  In private training that is mostly
-noise, of a public variance: (sigma / batch)**2 for each coordinate of an update.  Taken off, small
-gradients are scaled up as Adam means them to be (Tang et al. 2024).
+Adam divides by the root of the mean square of each coordinate.  In private training this is
+dominated by noise, of a public variance: (sigma / batch)**2 for each coordinate of an update.
+Taken off, small gradients are scaled up as Adam means them to be (Tang et al. 2024).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from discreet.torch.training_plan import TrainingPlan
 
 @final
 class CorrectedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch has no types here
-    """Adam with the variance of the noise taken off the second moment.
+    """Adam with the variance of the noise subtracted from the second moment.
 
     Tell it the noise of a run before the first step: ``optimizer.expect(run.plan)``.
 
@@ -65,7 +65,7 @@ class CorrectedAdam(torch.optim.Optimizer):  # type: ignore[misc]  # torch has n
 
     @property
     def expecting(self) -> bool:
-        """Whether all parameters have been told their noise."""
+        """Whether the noise of all parameters is known."""
         return all(group["variance"] > 0 for group in self.param_groups)
 
     def step(self, closure: Callable[[], Any] | None = None) -> None:

@@ -4,16 +4,16 @@ Trust: kernel.
 
 A small model spends most of a step on starting kernels one by one.  CUDA records them once, in two
 graphs: factors and norms, and, once norms have become scales, the sums.  These are the kernels of
-:mod:`discreet.torch.per_example`, on the same numbers.  Graphs are recorded on made-up rows,
+:mod:`discreet.torch.per_example`, on the same numbers.  Graphs are recorded on generated rows,
 before a batch is read, and compared there with what they replace; what differs is not used.
 
-A graph repeats what was recorded, and not what code would do now.  So models are recorded only if
-they are made of layers of PyTorch that decide nothing in Python, and of classes that promise the
-same by an attribute ``same_operations = True``: no forward of theirs depends on anything but its
-inputs, parameters and buffers.  There must be no hooks, and the objective must be known.  All
-others are computed call by call.  A graph is recorded again when a parameter has moved, or when
-shapes change.  A broken promise changes what the model learns, and not what is paid: contributions
-are clipped by their own norms.
+A graph replays the recorded operations, even if the code would now do something else.  So models
+are recorded only if they are made of layers of PyTorch that decide nothing in Python, and of
+classes that promise the same by an attribute ``same_operations = True``: no forward of theirs
+depends on anything but its inputs, parameters and buffers.  There must be no hooks, and the
+objective must be known.  All others are computed call by call.  A graph is recorded again when a
+parameter has moved, or when shapes change.  A broken promise changes what the model learns but not
+the privacy loss: contributions are clipped by their own norms.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def cuda_graphs(device: torch.device, first: Work, second: Work) -> tuple[Work, 
 
 
 def captured(model: nn.Module, engine: ModelEngine, device: torch.device) -> ModelEngine:
-    """Return an engine that records graphs, where model and device allow it."""
+    """Return an engine that records graphs, if model and device allow it."""
     found = engine.contributions
     if device.type != "cuda" or not isinstance(found, RecordedFactors):
         return engine
@@ -123,7 +123,7 @@ class CapturedFactors:
         self._graphs: _Graphs | None = None
 
     def prepare(self, shapes: tuple[RowShape, RowShape], *, rows: int, units: int) -> None:
-        """Record graphs on made-up rows, unless those of this model and these shapes are there.
+        """Record graphs on generated rows, unless those of this model and these shapes are there.
 
         Whether there are any follows from the model, its weights, and shapes alone.
         """
@@ -136,7 +136,7 @@ class CapturedFactors:
             self._graphs = _recorded(self._eager, shapes, rows, units, self._recorder)
 
     def parts(self, inputs: Tensor, targets: Tensor, inside: Tensor, units: int) -> list[LayerPart]:
-        """Return the parts of all layers; as one, where graphs have been recorded."""
+        """Return the parts of all layers; as one, if graphs have been recorded."""
         shapes = (RowShape.of(inputs), RowShape.of(targets))
         self.prepare(shapes, rows=inputs.shape[0], units=units)
         if self._graphs is None:

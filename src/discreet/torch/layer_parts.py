@@ -12,22 +12,25 @@ nor underflow; float64 factors are flushed to zero below 2**-500.
 
 Theorem (key ``short-sums``).  Where each coordinate of a contribution is one product of floats (a
 vector of floats, or an outer product), the products of a scaled contribution have its own norm, at
-most C.  A chunk of them is added up in float32, and eight such sums: :func:`roundings` lie between
-a product and a number that is then added up in float64.  So a total of B contributions is off by at
-most g B C more, g being the rounding of these in float32.  Proof in docs/proofs/learning.md.
+most C.  A chunk of them is added up in float32, and eight such sums: there are :func:`roundings`
+between a product and a number that is then added up in float64.  So a total of B contributions is
+off by at most g B C more, g being the rounding of these in float32.  Proof in
+docs/proofs/learning.md.
 Scales are float32, between 2**-126 and 2**10 or zero (:func:`discreet.torch.clipping.shortened`)
 and factors are below 2**64, or else their squares overflow and their scale is zero.  So a number
 that is flushed to zero below 2**-126 moves a product by less than 2**-50, and the slack has room.
 
 Memory (:class:`Room`).  Fresh memory costs as much time as the products that are written to it, so
-the vectors of a layer are written where those of the last micro-batch were, unless somebody still
-holds a part of that one: what is scaled by a unit's own norm must not change under it.
+the vectors of a layer are written where those of the last micro-batch were, unless a part of that
+micro-batch is still in use: values that are scaled by a unit's own norm must not change in the
+meantime.
 
 Streams of a GPU.  Work on one layer knows nothing of another's, but for inputs that two of them
-share: what is made of an input (:meth:`Room.pairs`) is used again on the stream that it was made
-on.  Every stream begins after all that came before, and nothing goes on before all have ended.
-Whatever a stream is given is kept until then: memory that is given back goes to the stream that it
-was made on, and PyTorch lends out one stream under several names, so that this may be one of these.
+share: values computed from an input (:meth:`Room.pairs`) are reused on the stream that computed
+them.  Every stream begins after all that came before, and nothing goes on before all have ended.
+Every tensor passed to a stream is kept until then: memory that is given back goes to the stream
+that it was made on, and PyTorch lends out one stream under several names, so that this may be one
+of these.
 """
 
 from __future__ import annotations
@@ -54,13 +57,13 @@ _SHARE: Final = Fraction(1, 100)
 _SMALL: Final = 1 << 20
 """Numbers of all outer products whose chunks are multiplied at once."""
 _ROOM: Final = 1 << 19
-"""Numbers of products of chunks that are held at a time, where lines are shorter than that."""
+"""Numbers of products of chunks that are held at a time, if lines are shorter than that."""
 _MODES: Final = ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE")
 _kept = threading.local()
 
 
 def chunk_lines(units: int) -> int:
-    """Return how many lines are added up in a chunk, for batches of so many units.
+    """Return how many lines are added up in a chunk, for batches of this number of units.
 
     Longer chunks are sooner done, and round more: so they are as long as rounding moves the totals
     of both neighbors by less than a hundredth of the bound, but no shorter than 32.
@@ -75,7 +78,7 @@ def chunk_lines(units: int) -> int:
 
 
 def roundings(lines: int) -> int:
-    """Return how many roundings a product passes, with so many lines in a chunk.
+    """Return how many roundings a product passes, with this number of lines in a chunk.
 
     They are those of the scale, the product, the additions in a chunk, and seven of these sums.
 
@@ -86,7 +89,7 @@ def roundings(lines: int) -> int:
 
 
 def priced_lines(short: int) -> int:
-    """Return how many lines a chunk may have where so many roundings are priced; none without.
+    """Return how many lines a chunk may have if this many roundings are priced; 0 without.
 
     >>> priced_lines(40), priced_lines(0)
     (32, 0)
@@ -243,7 +246,7 @@ def lengths(lines: Tensor) -> Tensor:
     Float32 and narrower numbers are squared and added up in float32, at most 4096 at a time: the
     root r is off by a factor of less than 1 + (n + 8) 2**-24, and what squares lose below 2**-126
     adds less than 2**-56 to the norm.  Both are added, so a norm is at most 1/4000 too large.
-    Where a square overflows, the norm is infinite: numbers above 2**63 are taken as not finite.
+    If a square overflows, the norm is infinite: numbers above 2**63 count as not finite.
     """
     width = lines.shape[-1]
     if lines.dtype == torch.float64 or not width:
@@ -259,7 +262,7 @@ def lengths(lines: Tensor) -> Tensor:
 
 
 def _raised_norms(roots: Tensor, width: int) -> Tensor:
-    """Return at least the norms that roots of sums of so many squares in float32 stand for."""
+    """Return upper bounds on norms, from float32 roots of sums of so many squares."""
     return roots.double().mul_(1.0 + (width + 8) * 2.0**-24).add_(LOST)
 
 
@@ -290,7 +293,7 @@ def add_products(  # noqa: PLR0913, PLR0917  two totals, two factors, and how th
     """Add the sum of scaled outer products of lines to a float64 total, and that of the left ones.
 
     One factor is multiplied by the scale, in float64: the narrower one, if both must be converted.
-    A total of so many lines is off by as many roundings, however they are cut into blocks.
+    A total of n lines is off by n roundings, for any division into blocks.
     """
     if chunk and torch.float64 not in {left.dtype, right.dtype}:
         add_short_products(weight, bias, left, right, scales, chunk)
@@ -369,7 +372,7 @@ class Expanded(LayerPart):
         ordered += mine
 
 
-def finite(values: Tensor, scales: Tensor, drop: bool) -> Tensor:  # noqa: FBT001  told by callers
+def finite(values: Tensor, scales: Tensor, drop: bool) -> Tensor:  # noqa: FBT001  chosen by callers
     """Return the values, with zeros for units whose scale is zero: infinity times 0 is NaN."""
     if not drop:
         return values
@@ -389,7 +392,7 @@ def flushed(values: Tensor) -> Tensor:
 
 
 def at_least_zero(squares: Tensor) -> Tensor:
-    """Return sums with rounding errors below zero taken off; what is not finite is infinite."""
+    """Return sums with negative rounding errors removed; non-finite values become infinite."""
     return torch.where(squares.isfinite(), squares.clamp_min(0.0), torch.inf)
 
 

@@ -216,7 +216,7 @@ _WINDOWS: Final = 1 << 18
 _FEW: Final = 16
 """Numbers of a line of places or of a window that are too few to be copied line by line."""
 _TOGETHER: Final = 8
-"""Numbers of a window that lie together, from which windows are copied where places are few."""
+"""Contiguous numbers of a window, from which windows are copied if there are few positions."""
 Convolution: TypeAlias = nn.Conv1d | nn.Conv2d | nn.Conv3d
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 

@@ -112,12 +112,12 @@ class TrainingRun:
                     yield Step(run.taken, self.plan.steps, time.perf_counter() - began, metrics)
             run.end(marks)
         except (GeneratorExit, KeyboardInterrupt, EntropyError):
-            run.taken += seen  # a released sum counts, whatever became of its update
+            run.taken += seen  # a released sum counts, even if its update failed
             run.leave(marks)
             raise
 
     def _noise(self) -> DeviceNoise:
-        """Draw the noise of the steps to come, where the model computes."""
+        """Draw the noise of the next steps, on the device of the model."""
         law, count = self.plan.band.law(self.plan.one), self.plan.one.coordinates
         ahead = NoiseAhead(law, count, processes=self._processes, entropy=self._entropy)
         return DeviceNoise(ahead, self.sums.device)

@@ -1,11 +1,11 @@
-"""What is minimized, one number for each example.
+"""The training objective, one number for each example.
 
 Trust: kernel.
 
-Definition.  An objective is a function of outputs and targets.  What it gives for a row is what it
-gives for a batch that holds this row alone, and what is minimized is the sum over rows.  Rows are
-never given to it together: ``vmap`` runs it on each of them, so that no mean over a batch, no class
-weight and no ignored target of one row can reach another.
+Definition.  An objective is a function of outputs and targets.  Its value for a row is its value
+for a batch that holds this row alone, and training minimizes the sum over rows.  Rows are never
+passed to it together: ``vmap`` runs it on each of them, so that no mean over a batch, class weight
+or ignored target of one row can affect another.
 A few objectives of PyTorch are known by identity, and called with ``reduction="none"``: the same
 numbers, sooner.  A class that the outputs do not have is ignored there, as -100 is, and adds zero.
 

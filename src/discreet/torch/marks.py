@@ -14,21 +14,21 @@ before its own start.  Two attempts may share this charge if they go by the same
     back from the last one that has a mark: from each to the one whose mark it goes by.  Call them
     1, ..., n in order, attempt i from s_i, the mark of i that i + 1 goes by e_i, e_0 = 0, and the
     last of n e_n <= T.  Every attempt that has drawn is one of them: it marked before any later
-    start, or it would have stopped, so nobody after it goes by the mark of one before it.  Marks of
-    one attempt go up, so i has drawn at most e_i - s_i.  It was charged at least e_{i-1} - s_i, and
-    no other of them shares that, since they go by marks of different attempts.  All draws are at
-    most the sum of e_i - s_i, which is e_n plus the sum of e_{i-1} - s_i: at most T and what was
+    start, or it would have stopped, so no later attempt goes by the mark of an earlier one.  Marks
+    of one attempt go up, so i has drawn at most e_i - s_i.  It was charged at least e_{i-1} - s_i,
+    and no other of them shares that, since they go by marks of different attempts.  All draws are
+    at most the sum of e_i - s_i, which is e_n plus the sum of e_{i-1} - s_i: at most T and what was
     charged again.
-So a crash is paid for once.  An attempt that ends in order records how far it came, and draws no
-more: its last entry counts, whoever goes on from there is charged nothing, and what earlier ones
-have lost is charged no second time.
+So a crash is paid for once.  An attempt that ends normally records how far it came, and draws no
+more: its last entry counts, an attempt that resumes from there is charged nothing, and the losses
+of earlier attempts are not charged twice.
 An attempt belongs to one process: a forked child is refused before each step
 (:mod:`discreet.torch.progress`).
 
 What a run pays: all of it before its first row, and lost steps once more.
 
 Key ``marked-steps``: an attempt that begins below the mark that it goes by is charged for the steps
-in between, which somebody may have seen.  They are a release of their own, with their share of
+in between, which may have been observed.  They are a release of their own, with their share of
 delta.  Its key names the mark and where the attempt begins: one that dies before it draws has paid
 for the next.
 """
@@ -96,7 +96,7 @@ class Marks:
         self._ledger, self._key, self._attempt, self._seq = ledger, key, attempt, seq
 
     def mark(self, drawn: int) -> None:
-        """Record that noise is drawn up to this step; stop if somebody else has gone on."""
+        """Record that noise is drawn up to this step; stop if another attempt has gone on."""
         self._ledger.describe(_WORD, {"run": self._key, "attempt": self._attempt, "drawn": drawn})
         self.check()
 
@@ -148,7 +148,7 @@ class RunCharges:
         return self._ledger.start(plan.key)
 
     def begin(self, started: Started, *, at: int, lost: str, fresh: bool = False) -> Marks:
-        """Charge what is drawn a second time from a step on; return the marks of this attempt.
+        """Charge the steps that are redrawn from a step on; return the marks of this attempt.
 
         A ``fresh`` process puts units into new parts: the steps since the last multiple of the band
         count a second time (key ``banded-sums``).
@@ -194,5 +194,5 @@ class RunCharges:
             )
 
     def close(self) -> None:
-        """Close the run: a step has failed, and its reason is nobody's to see."""
+        """Close the run: a step has failed, and its reason must stay secret."""
         self._ledger.fail(self._plan.key)

@@ -32,7 +32,7 @@ from discreet.exact import whole
 from discreet.noise import SYSTEM, DiscreteGaussian, Entropy
 
 _SMALL: Final = 1 << 17
-"""Below so many draws a step, to start processes takes longer than they save."""
+"""Below this number of draws a step, starting processes takes longer than they save."""
 _MOST_PROCESSES: Final = 8
 _BLOCK: Final = 1 << 19
 _MOST_ARRAYS: Final = 32
@@ -51,7 +51,7 @@ def processes_for(length: int) -> int:
 
 @final
 class NoiseAhead:
-    """Draws of one law, in arrays of one length, each handed out once.
+    """Draws of one distribution, in arrays of one length, each handed out once.
 
     >>> with NoiseAhead(DiscreteGaussian(variance=100), 5, processes=1) as ahead:
     ...     first, second = ahead.take(), ahead.take()
@@ -67,7 +67,7 @@ class NoiseAhead:
         processes: int | None = None,
         entropy: Entropy = SYSTEM,
     ) -> None:
-        """Take a law, how many draws a step needs, and how many processes draw them.
+        """Take a distribution, how many draws a step needs, and how many processes draw them.
 
         Bits that were passed in are drawn from here, by no other process.
         """
@@ -127,7 +127,7 @@ class NoiseAhead:
             return drawn
         if not self._left:
             if self._used:
-                self._ask(self._block)  # nobody reads it any more
+                self._ask(self._block)  # it is not read any more
             self._block, self._used, self._left = 1 - self._block, True, self._cells.shape[1]
             self._wait(self._block)
         self._left -= 1

@@ -1,11 +1,11 @@
-"""The clipped sum of a step, and its release, where the model is.
+"""The clipped sum of a step, and its release, on the device of the model.
 
 Trust: kernel.
 
 A batch is cut into micro-batches; the last one is padded by zeros where the graphs of a GPU need
 one shape (:mod:`discreet.torch.graphs`).  Norms decide scales on the CPU
 (:mod:`discreet.torch.clipping`); products are added up in float64 on the device of the model.  The
-scale of a place that nobody takes is zero, whatever a model makes of the padding.
+scale of an unused position is zero, so the model's output on padding does not matter.
 
 The release floors the total to the grid and adds the noise: multiplying by a power of two and
 rounding down are exact in float64, integers are added as int64, and what comes back is
@@ -44,7 +44,7 @@ def released(
 ) -> tuple[Tensor, Tensor]:
     """Return a total with noise, in its own units, and whether all of the total is sound.
 
-    Noise is written over the total: nobody needs the sum without it again, and its memory serves.
+    Noise is added to the total in place: the exact sum is not needed again.
 
     Args:
         one: the sum, its grid and its noise.
@@ -68,8 +68,8 @@ def released(
 def cells_of(one: PrivateSum, total: Tensor) -> tuple[Tensor, Tensor]:
     """Return the steps of the grid at or below a total, and whether all of it is sound.
 
-    A total is finite and small, whatever the data: each unit adds at most the bound.  One that is
-    not counts as 0; :func:`refuse_unsound` tells of it, once a GPU has nothing else to do.
+    A total is finite and small for any data: each unit adds at most the bound.  Any other total
+    counts as 0; :func:`refuse_unsound` reports it once the GPU is idle.
     """
     sound = _sound(one, total)
     return _floored(one, total, sound), sound
@@ -101,8 +101,8 @@ def refuse_unsound(sound: Tensor) -> None:
 class DeviceNoise:
     """Noise that is drawn ahead, on the device of a model; each tensor is handed out once.
 
-    Where processes draw for a GPU, it copies from their memory, which stays where it is meanwhile,
-    beside whatever the GPU computes.
+    When processes draw for a GPU, it copies from their memory, which stays in place meanwhile,
+    while the GPU computes.
     """
 
     def __init__(self, ahead: NoiseAhead, device: torch.device) -> None:
@@ -199,9 +199,10 @@ class BatchSums:
     ) -> None:
         """Take a model, how its contributions are found, and how they are clipped.
 
-        ``chunk`` is how many lines are added up in float32, where each coordinate of a part is one
-        product and products keep all bits.  Otherwise sums are in float64, as by default.
-        ``side`` is what is told beside the sum; the mean objective needs an ``objective``.
+        ``chunk`` is how many lines are added up in float32, if each coordinate of a part is one
+        product and products keep all bits.  Otherwise, and by default, sums are in float64.
+        ``side`` holds the quantities released in addition to the sum; the mean objective needs an
+        ``objective``.
         """
         self.model, self.data, self.groups = model, data, groups
         self.engine = captured(model, engine, device) if len(groups) == 1 else engine
@@ -211,11 +212,11 @@ class BatchSums:
         self.coordinates = sum(p.numel() for p in self.parameters)
 
     def total(self, rows: NDArray[np.int64], *, factor: float = 1.0) -> Tensor:
-        """Return the total of all coordinates, those of what is told beside at the end.
+        """Return the total of all coordinates, with the side quantities at the end.
 
         Args:
             rows: the rows of each drawn unit on a line, -1 for none.
-            factor: a public number by which thresholds have been adapted.
+            factor: a public factor of adapted thresholds.
         """
         flat, totals = flat_zeros(self.parameters)
         beside = dict.fromkeys(self.side.names, 0.0)
@@ -272,7 +273,7 @@ class BatchSums:
 
     def _told(self, x: Tensor, y: Tensor, inside: Tensor, units: int) -> float:
         """Return the sum of the centered mean objectives, by one more forward pass."""
-        assert self.objective is not None  # noqa: S101  given where it is told
+        assert self.objective is not None  # noqa: S101  required if it is released
         real = inside.to(x.device)
         with torch.no_grad():
             each = self.objective.each(self.model(x), y).double()

@@ -2,14 +2,14 @@
 
 Trust: kernel.
 
-*Recorded*.  Hooks record the input of each layer with trainable parameters, and where its output
-stands in the graph of autograd, so that outputs need not be kept; one call of
-``torch.autograd.grad`` gives their gradients, and the gradients of parameters are never computed.
-What a layer makes of the two is proved in :mod:`discreet.torch.layers`, by its exact type and all
-attributes, for a layer that is called once and sees one row of the data in each of its own: norms
-of several calls would be added as if their contributions were orthogonal.  Rounding is priced for
-as many positions as at planning.  So every pass that is added up is checked for both, and not the
-one at planning alone.  Hooks exist during a call only: the model stays the user's own.
+*Recorded*.  Hooks record the input of each layer with trainable parameters and the position of its
+output in the autograd graph, so that outputs need not be kept; one call of ``torch.autograd.grad``
+gives their gradients, and the gradients of parameters are never computed. What a layer makes of the
+two is proved in :mod:`discreet.torch.layers`, by its exact type and all attributes, for a layer
+that is called once and sees one row of the data in each of its own: norms of several calls would be
+added as if their contributions were orthogonal.  Rounding is priced for as many positions as at
+planning.  So every pass that is added up is checked for both, and not the one at planning alone.
+Hooks exist during a call only: the model stays the user's own.
 
 *Example by example*.  If any trainable layer is not covered (other padding, attention modules,
 recurrent layers, weights used twice, bare parameters), the whole model is differentiated by
@@ -150,7 +150,7 @@ class Contributions(Protocol):
         """Return the parts of all trainable parameters.
 
         Padding of a unit that has real rows adds nothing to its part.  The part of a unit without
-        any is of no use, and whoever adds up parts leaves it out.
+        any is meaningless, and the caller leaves it out of its sums.
 
         Args:
             inputs: the rows of all units, one after another, padded to a public number.
@@ -281,7 +281,7 @@ _NARROW: Final = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def _masked(gradients: Tensor, inside: Tensor) -> Tensor:
-    """Return zeros where a row is padding, whatever the model makes of it."""
+    """Return zeros for padding rows, even if the model's output there is not finite."""
     kept = inside.view(-1, *[1] * (gradients.dim() - 1))
     return torch.where(kept, gradients, gradients.new_zeros(()))
 
@@ -302,7 +302,7 @@ class ModelEngine:
 
 
 def check_model(model: object) -> nn.Module:
-    """Refuse what cannot be trained privately whatever the data."""
+    """Refuse models that cannot be trained privately on any data."""
     if not isinstance(model, nn.Module):
         raise WrongKind(
             f"the model is a {type(model).__name__}, not a torch.nn.Module: give a module; models "
@@ -419,7 +419,7 @@ def _examples(
             examples.gradients(inputs, targets)
         except DiscreetError:
             raise
-        except Exception as failure:  # noqa: BLE001  on generated rows: whatever PyTorch raises
+        except Exception as failure:  # noqa: BLE001  on generated rows: any error of PyTorch
             failures.append(failure)
         else:
             return examples

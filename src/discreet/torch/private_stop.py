@@ -1,4 +1,4 @@
-"""Stop a run once a model is right about enough private rows: AboveThreshold beside the run.
+"""Stop a run once a model is right about enough private rows: AboveThreshold during training.
 
 Trust: kernel.
 
@@ -78,8 +78,8 @@ class PrivateStop:
             threshold: how many right answers are enough, a public number.
             epsilon: what all answers together cost.
             rows_per_unit: how many rows of a unit count, at most.
-            name: tells stops of the same kind apart.
-            plan: that of the run that it belongs to (``training.plan``).
+            name: distinguishes stops of the same kind.
+            plan: the plan of the run that it belongs to (``training.plan``).
             entropy: random bits.
         """
         first = next(iter(model.parameters()), None) if isinstance(model, nn.Module) else None
@@ -138,7 +138,7 @@ class PrivateStop:
         self._run = self.mechanism.start(entropy=self._entropy)
 
     def _try_out(self) -> None:
-        """Refuse a model that cannot classify made-up rows of the shape of the data."""
+        """Refuse a model that cannot classify generated rows of the shape of the data."""
         x, y = (s.rows(2, seed=i, device=self._device) for i, s in enumerate(self._rows.shapes))
         try:
             self._right((x[i : i + 1], y[i : i + 1]) for i in range(2))
@@ -165,7 +165,7 @@ class PrivateStop:
         finally:
             if right is None:
                 self._ledger.fail(self._key)
-        if right is None:  # raised here, where the other error is out of sight
+        if right is None:  # raised here, outside the context of the other error
             raise failure
         return right
 

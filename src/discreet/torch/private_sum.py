@@ -1,27 +1,27 @@
-"""The price of a noisy sum of clipped contributions: the only thing that a step tells of the data.
+"""The price of a noisy sum of clipped contributions, the only data-dependent release of a step.
 
 Trust: kernel (T6).
 
 Theorem (key ``gradient-sum``; Higham 2002, Accuracy and Stability, lemma 3.1).  Let unit i
 contribute the real vector v_i, which depends on its own rows and on public values alone, and let
 c_i be its scale (:mod:`discreet.torch.clipping`).  Add up c_i v_i over at most B units in
-float64, where n roundings or fewer lie between any product and the total; floor the total to a
-dyadic grid; add discrete Gaussian noise.  Between batches of which one has one unit more, the
-totals on the grid differ by less than
+float64, with at most n roundings between any product and the total; floor the total to a dyadic
+grid; add discrete Gaussian noise.  For two batches that differ by one additional unit, the totals
+on the grid differ by less than
     (C + 2 g k B C) / step + sqrt(d)  steps in L2,    g = n u / (1 - n u), u = 2**-53,
 so the release is a Gaussian mechanism at that distance (keys ``grid-distance``,
 ``gaussian-mechanism``).  Proof in docs/proofs/learning.md.  :mod:`discreet.torch.noisy_sum` adds up
 and releases.
 
 Further coordinates (:mod:`discreet.torch.side_counts`) make C the root of C**2 + ``beside``.
-What is added to the distance beside C is called slack.
+The part of the distance in excess of C is called slack.
 
 A run releases ``steps`` noisy sums.  For each, every unit enters a fresh sample by itself with
-chance ``rate``, a sample is cut to a public cap, and the contributions of the sample are clipped
-and added up.  The next step may depend on all sums so far.
+probability ``rate``, a sample is cut to a public cap, and the contributions of the sample are
+clipped and added up.  The next step may depend on all sums so far.
 Theorem (keys ``poisson-sampling``, ``dominating-pair``, ``capped-batch``).  The run loses no more
-than ``steps`` copies of the leaf on a Poisson sample, beside one release that tells all with a
-chance of ``overflow``: the chance that a cap cuts anything in any step.
+than ``steps`` copies of the leaf on a Poisson sample, composed with one release that reveals all
+data with probability ``overflow``: the probability that a cap cuts anything in any step.
 The leaf is certified for a unit that is added or removed, because a sample has no public size;
 the accountant prices ``replace`` from it.
 """
@@ -69,11 +69,11 @@ class PrivateSum:
         sigma: the standard deviation of the noise, in the units of the sum.
         coordinates: how many numbers the sum has.
         units: how many units a batch has at most.
-        operations: how many roundings lie between any product and the total.
-        short: how many roundings in float32 come before them, where a contribution has one product
-            in each coordinate; none by default (key ``short-sums``).
-        beside: the squared L2 norm of what one unit adds to coordinates beside its contribution,
-            such as noisy counts that are bought in the same sample.
+        operations: the number of roundings between any product and the total.
+        short: how many roundings in float32 come before them, if a contribution has one product in
+            each coordinate; none by default (key ``short-sums``).
+        beside: the squared L2 norm of what one unit adds to coordinates other than its
+            contribution, such as noisy counts that are bought in the same sample.
 
     >>> one = PrivateSum(clipping=Clipping(bound=1, spread=1), sigma=Fraction(4), coordinates=3,
     ...                  units=100, operations=102)
@@ -124,7 +124,7 @@ class PrivateSum:
 
     @property
     def length(self) -> Fraction:
-        """How long a contribution is at most, with what is told beside it (key ``side-counts``)."""
+        """The largest norm of a contribution with its side quantities (key ``side-counts``)."""
         if not self.beside:
             return self.clipping.bound
         return _root_up(self.clipping.bound**2 + self.beside)
@@ -141,7 +141,7 @@ class PrivateSum:
 
     @property
     def law(self) -> DiscreteGaussian:
-        """The law of the noise, in steps."""
+        """The distribution of the noise, in steps."""
         return self.mechanism.law
 
     def leaf(self, unit: PrivacyUnit) -> Leaf:
@@ -181,10 +181,10 @@ def tree_of_run(
 
     Args:
         leaf: one noisy sum of clipped contributions, as ``one_sum`` makes it.
-        rate: the chance with which a unit enters the sample of a step; 1 takes all of them.
+        rate: the probability with which a unit enters the sample of a step; 1 takes all of them.
         steps: how many sums are released.
         unit: who is protected, and drawn together.
-        overflow: the chance that any sample exceeds its cap.
+        overflow: the probability that any sample exceeds its cap.
 
     >>> from discreet.units import person
     >>> patient = person("patient")
@@ -210,7 +210,7 @@ def tree_of_run(
 
 
 def statement_of(tree: Node, unit: PrivacyUnit) -> Statement:
-    """Account for a run: what one unit can lose, whatever its rows.
+    """Account for a run: the largest loss of one unit, for any rows.
 
     >>> from discreet.units import row
     >>> leaf = one_sum(Gaussian(sigma=10), distance=Fraction(1), coordinates=1, unit=row())

@@ -1,4 +1,4 @@
-"""How far a run is: its checkpoints, what it begins with and records, and what it tells.
+"""The progress of a run: its checkpoints, its initial state, its records and its reports.
 
 Trust: kernel (T3).
 
@@ -93,7 +93,7 @@ class Checkpoint:
 
     @classmethod
     def owner(cls, folder: Path) -> str | None:
-        """Return the run whose checkpoint lies in a folder, if one can be read there."""
+        """Return the run whose checkpoint is in a folder, if one can be read there."""
         try:
             with (folder / _FILE).open("rb") as file:
                 head = file.read(_DIGEST + _LENGTH)
@@ -104,7 +104,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, folder: Path, *, run: str) -> Checkpoint | None:
-        """Return the checkpoint of a run; nothing if there is none."""
+        """Return the checkpoint of a run, or None."""
         try:
             text = (folder / _FILE).read_bytes()
         except FileNotFoundError:
@@ -130,7 +130,7 @@ class Checkpoint:
 def _remove(aside: Path) -> None:
     try:
         aside.unlink(missing_ok=True)
-    except OSError:  # the folder itself is no folder; the failure before says so
+    except OSError:  # the path is not a folder; the failure above says so
         return
 
 
@@ -257,7 +257,7 @@ class RunProgress:
             )
 
     def begin(self, lost: str, *, remembered: int | None) -> Marks | None:
-        """Charge the run, and what is drawn a second time; return the marks of this attempt.
+        """Charge the run and the redrawn steps; return the marks of this attempt.
 
         A run that has ended gives its weights back, and nothing to mark.
 

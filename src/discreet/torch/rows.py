@@ -1,20 +1,20 @@
-"""Rows of the data, and made-up rows of the same shape on which a model is tried.
+"""Rows of the data, and generated rows of the same shape for trying a model.
 
 Trust: kernel.
 
 Rows are read by number, for drawn units alone; places that no row takes hold zeros.  Shapes and
-types of rows are public.  Made-up rows follow from them and a seed: reals are drawn from a normal
-law, tokens and classes are 0 or 1, which every model has.
+types of rows are public.  Generated rows follow from them and a seed: reals are drawn from a normal
+distribution, tokens and classes are 0 or 1, which every model has.
 
 Several views of each row (augmentation multiplicity): an example contributes the mean of what its
 views would.
 Definition.  Every row that is drawn is turned into K views by a function of the user's, which is
 called with a copy of one row and returns one of the same shape and type.  What the unit contributes
 is the mean over its views, and is clipped once.
-Theorem (key ``augmented-views``).  A run with K views costs what a run with one does, beside the
-rounding of K times as many products.
+Theorem (key ``augmented-views``).  A run with K views costs as much as a run with one, except for
+the rounding of K times as many products.
     Proof.  Give the coins of all views away.  Given them, the mean of the views of unit i is a
-    vector that depends on its own rows and public values, and clipping bounds it by C whatever K is
+    vector that depends on its own rows and public values, and clipping bounds it by C for every K
     (key ``gradient-sum``).  Coins do not depend on the data, so the divergence is a mean over
     coins of divergences that one pair dominates.
 Views are made one by one, from one row each.  Clipping the sum of K views to K times the threshold,

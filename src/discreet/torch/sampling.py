@@ -3,20 +3,20 @@
 Trust: kernel.
 
 Definition.  Every unit has a place, in the order of its first row.  In each step every unit tosses
-a coin of exactly the chance ``rate``; those with heads are the batch, and of a batch with more than
-``cap`` units the first ``cap`` in this order are kept.  All rows of a unit, and no more than
+a coin of exactly the probability ``rate``; those with heads are the batch, and of a batch with more
+than ``cap`` units the first ``cap`` in this order are kept.  All rows of a unit, and no more than
 ``rows`` of them (its first ones), enter with it.
 
 Theorem (key ``capped-batch``).  Let adding a unit to a batch move the sum by at most C.  Then a
-step on the capped batch is dominated by the same step on a Poisson sample without a cap, beside a
-release that tells all with chance p, if p >= P[Bin(population, rate) >= cap]; likewise where a unit
-replaces another one, in its place or elsewhere.
-    Proof.  Give the coins of all other units away.  Where fewer than ``cap`` of them show heads,
-    the new unit enters with chance ``rate`` and moves the sum by at most C: the sampled pair.
-    Otherwise another unit may be cut, and anything is told.  The chance of that is the same with
-    and without the unit, because it is about the coins of others.  A mixture whose part is told is
-    a mixture of the two pairs, with weights 1 - p and p: that is their composition
-    (docs/proofs/learning.md).
+step on the capped batch is dominated by the same step on a Poisson sample without a cap, composed
+with a release that reveals all with probability p, if p >= P[Bin(population, rate) >= cap];
+likewise if a unit replaces another one, in its place or elsewhere.
+    Proof.  Give the coins of all other units away.  If fewer than ``cap`` of them show heads, the
+    new unit enters with probability ``rate`` and moves the sum by at most C: the sampled pair.
+    Otherwise another unit may be cut, and anything may be revealed.  The probability of that is the
+    same with and without the unit, because it depends only on the coins of others.  A mixture whose
+    component is revealed is a mixture of the two pairs, with weights 1 - p and p: that is their
+    composition (docs/proofs/learning.md).
 Theorem.  P[Bin(n, q) >= k] <= (n q / k)**k (n (1-q) / (n-k))**(n-k) for k > n q (Chernoff).  It is
 computed in certified logarithms and rounded up to a power of two.
 """
@@ -41,7 +41,7 @@ _LARGEST: Final = 1 << 36
 
 
 def overflow_chance(*, population: int, rate: object, cap: int, steps: int = 1) -> Fraction:
-    """Bound the chance that in any of the steps at least ``cap`` of the population show heads.
+    """Bound the probability that in any of the steps at least ``cap`` of the population show heads.
 
     >>> chance = overflow_chance(population=50_000, rate=Fraction(4096, 50_000), cap=4915)
     >>> 1e-38 < chance < 1e-36
@@ -69,7 +69,7 @@ def _log_low(value: Fraction) -> Fraction:
 
 
 def smallest_cap(*, population: int, rate: object, steps: int, chance: object) -> int:
-    """Return the least cap that is exceeded in any step with at most this chance.
+    """Return the least cap that is exceeded in any step with at most this probability.
 
     >>> smallest_cap(population=60_000, rate=Fraction(512, 60_000), steps=4688, chance="1e-8")
     687
@@ -101,7 +101,7 @@ class PoissonBatches:
     words: CoinWords
 
     def __init__(self, *, rate: object, cap: int, words: CoinWords = COIN_WORDS) -> None:
-        """Take an exact chance, and a public number of units."""
+        """Take an exact probability, and a public number of units."""
         object.__setattr__(self, "words", words)
         object.__setattr__(self, "rate", probability(rate, name="rate"))
         object.__setattr__(self, "cap", whole(cap, name="cap", low=1, high=_LARGEST))

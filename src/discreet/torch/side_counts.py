@@ -1,4 +1,4 @@
-"""What a step tells beside its sum: how many contributions are short, and the mean objective.
+"""Quantities released with the sum of a step: the count of short contributions, the mean objective.
 
 Trust: kernel.
 
@@ -9,14 +9,14 @@ a public weight w and e_i in [-1, 1]:
                 contribution below half of the threshold, -1 above three halves, and a line between;
     objective:  e_i = 2 o_i / M - 1, where o_i is the mean objective of its rows, cut to [0, M].
 Theorem (key ``side-counts``; Andrew, Thakkar, McMahan and Ramaswamy 2021 for a count).  With m
-such coordinates one unit moves the sum by at most (C^2 + m w^2)^(1/2) in L2 before slack.  Where
-other company changes the norm or the objective of a unit by a share of at most t, its coordinates
-move by at most 3 t w each.
+such coordinates one unit moves the sum by at most (C^2 + m w^2)^(1/2) in L2 before slack.  If other
+rows in the batch change the norm or the objective of a unit by a share of at most t, its
+coordinates move by at most 3 t w each.
     Proof.  Coordinates are orthogonal, and |e_i| <= 1.  Where e_i is not constant, x_i <= 3/2 and
     o_i <= M, so 2 x_i moves by at most 3 t and 2 o_i / M by 2 t; cutting moves numbers no further
     apart.
-A hard count has no such bound: a norm beside its threshold moves it by 1, however small t is.
-The noisy coordinate E tells a share: (1 + E / (w B)) / 2 with the public batch B.
+A hard count has no such bound: a norm next to its threshold moves it by 1, however small t is.
+The noisy coordinate E gives a share: (1 + E / (w B)) / 2 with the public batch B.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from discreet.exact import decimal, float_down, positive
 from discreet.torch.clipping import Scales
 
 WEIGHT: Final = Fraction(1, 16)
-"""One coordinate needs 0.2 percent more noise, and tells a share within 8 sigma / batch."""
+"""One coordinate needs 0.2 percent more noise, and gives a share within 8 sigma / batch."""
 _KNOWN: Final = ("clipped", "objective")
 _TARGET: Final = 0.5
 _RATE: Final = 0.2  # of Andrew et al. 2021
@@ -45,7 +45,7 @@ FURTHEST: Final = 2.0**30
 @final
 @dataclass(frozen=True, slots=True)
 class SideCounts:
-    """Which quantities are told beside a sum; all of them are paid for.
+    """The quantities released in addition to a sum; all of them are paid for.
 
     >>> side = SideCounts.of({"objective": 4}, adaptive=True)
     >>> side.names, float(side.squared)
@@ -59,7 +59,7 @@ class SideCounts:
 
     @classmethod
     def of(cls, metrics: Mapping[str, object] | None, *, adaptive: bool) -> SideCounts:
-        """Read what is bought: "objective" with its largest value, "clipped" with True."""
+        """Read the requested metrics: "objective" with its largest value, "clipped" with True."""
         wanted = dict(metrics) if isinstance(metrics, Mapping) else {}
         if adaptive:
             wanted["clipped"] = True
@@ -81,7 +81,7 @@ class SideCounts:
         return len(self.names) * WEIGHT**2
 
     def centered_objectives(self, values: Scales) -> Scales:
-        """Return e of each mean objective; one that is no number counts as the largest."""
+        """Return e of each mean objective; NaN counts as the largest."""
         assert self.most is not None  # noqa: S101  asked for where it is bought
         with np.errstate(all="ignore"):
             cut = np.clip(2 * values / float_down(self.most) - 1, -1.0, 1.0)
@@ -105,7 +105,7 @@ NOTHING_BESIDE: Final = SideCounts()
 
 
 def centered_lengths(ratios: Scales) -> Scales:
-    """Return e of each norm over its threshold; what is not finite is long.
+    """Return e of each norm over its threshold; a non-finite norm counts as long.
 
     >>> centered_lengths(np.array([0.0, 0.5, 1.0, 1.25, 9.0, np.nan])).tolist()
     [1.0, 1.0, 0.0, -0.5, -1.0, -1.0]

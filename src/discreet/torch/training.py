@@ -134,7 +134,7 @@ class Training:
             optimizer: what turns noisy gradients into steps.
             ledger: who pays.
             unit: who is protected; the unit of the ledger.
-            population: at most so many units, a public number.
+            population: the largest number of units, which is public.
             batch: how many units a step draws on average.
             steps: how many noisy sums are released.
             epochs: in place of steps, how often each unit is drawn on average.
@@ -153,15 +153,17 @@ class Training:
             sums: "double", or "single" to add up in float32 on a CPU: faster, with more slack.
             views: how many views of a row are averaged before clipping.
             augment: a function of one row that returns a random view of it.
-            metrics: what is told in each step: "objective" with its largest value, "clipped".
+            metrics: what each step releases besides the gradient: "objective" with its largest
+                value, "clipped".
             band: over how many steps noise is spread, so that later steps take it off again.
             constant_work: compute every step as if its batch was the largest possible one.
-            name: tells runs of the same plan apart; by default "training", and "training 2" once
+            name: distinguishes runs of the same plan; by default "training", and "training 2" once
                 that has a result on record.
             folder: where checkpoints are kept; without one, an interrupted run starts over.
             every: after how many steps a checkpoint is written.
-            public_weights: where weights come from that were trained on public data.
-            processes: how many draw noise beside the model; fitted to its size by default.
+            public_weights: the source of weights that were trained on public data.
+            processes: how many processes draw noise while the model computes; fitted to its size by
+                default.
             entropy: random bits.
         """
         check_mode()
@@ -264,7 +266,8 @@ class Training:
         """Pay, train to the end, and record the weights; Ctrl-C stops in order and is raised.
 
         A run that was interrupted goes on from its checkpoint.  The steps after it may have been
-        seen, so they are charged again, unless ``lost="untold"``: the owner's word that nobody did.
+        seen, so they are charged again, unless ``lost="untold"``: the owner's assertion that they
+        were not.
         """
         shown = StepBar(self.plan.steps, active=bar and sys.stderr.isatty())
         with contextlib.closing(self.steps(lost=lost)) as steps:
@@ -286,8 +289,8 @@ class Training:
     def gradients(self, *, lost: str = "told") -> Generator[Step, None, None]:
         """Pay, then put one noisy gradient after another into ``.grad``; the loop updates.
 
-        It stands in the place of ``backward`` in a loop of one's own: a gradient has been released
-        once it is there, so that whatever the loop does with it, and with the optimizer, is free.
+        It replaces ``backward`` in a custom training loop: the gradient has been released once it
+        returns, so any use of it, by the loop or the optimizer, is free.
         """
         return self._run.steps(lost, update=False)
 

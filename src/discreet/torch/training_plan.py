@@ -10,7 +10,7 @@ are.
 The search for sigma runs on continuous Gaussians, whose price takes milliseconds.  Noise on a grid
 is below such a Gaussian (key ``gaussian-smoothing``), so the variance that the grid and the
 distance with its slack need follows from a formula; one price of the whole tree then certifies it.
-A wrong sigma would be priced as it is, and a plan shows that price.
+A wrong sigma would be priced correctly, and a plan shows that price.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def calibrated_sigma(  # noqa: PLR0913  a promise, and the run that it is about
     """Return a sigma, in the units of the sum, at which the whole tree keeps the promise.
 
     Args:
-        rate: the chance with which a unit enters a sample.
+        rate: the probability with which a unit enters a sample.
         steps: how many sums are released.
         epsilon: what may be lost.
-        delta: with this chance, more.
+        delta: with this probability, more.
         squared: the squared distance of two sums, in steps of the grid.
         step: the step of the grid.
         coordinates: how many numbers a sum has.
@@ -98,8 +98,8 @@ def noise_multiplier(
 ) -> Fraction:
     """Return the least noise of a run, over the distance of two sums, on continuous Gaussians.
 
-    Replacing a unit removes one and adds another; it is searched for at half of epsilon and then
-    certified by the tree, which finds what is really lost.
+    Replacing a unit removes one and adds another; the search uses half of epsilon, and the result
+    is then certified by the tree, which finds the true loss.
 
     >>> from discreet.units import row
     >>> args = dict(rate=Fraction(4096, 50000), steps=875, epsilon=1, delta=1e-5)
@@ -137,7 +137,7 @@ def _rounded_up(value: Fraction, *, root: bool = False) -> Fraction:
 class TrainingPlan:
     """A run: T noisy sums, each on a Poisson sample.
 
-    ``one`` is a sum that is normalized: one unit adds at most 1, whatever the clipping threshold.
+    ``one`` is a normalized sum: one unit adds at most 1, for any clipping threshold.
     """
 
     name: str
@@ -160,7 +160,7 @@ class TrainingPlan:
 
     @property
     def rate(self) -> Fraction:
-        """The chance with which a unit enters the sample of a step."""
+        """The probability with which a unit enters the sample of a step."""
         return Fraction(self.batch, self.population)
 
     @property
@@ -179,7 +179,7 @@ class TrainingPlan:
         return self.tree_of(self.steps)
 
     def tree_of(self, steps: int) -> Node:
-        """Return the composition of so many steps, with their share of batches above the cap."""
+        """Return the composition of these steps, with their share of batches above the cap."""
         return tree_of_run(
             self.band.leaf(self.one, self.unit),
             rate=self.rate * self.band.width,
@@ -255,7 +255,7 @@ class TrainingPlan:
         return "\n".join(lines)
 
     def _bought(self) -> list[str]:
-        """Say what is told beside the sums, and what memory a step takes beside the model."""
+        """Describe the side quantities, and the memory of a step in excess of the model's."""
         spreads = self.side.spreads(sigma=self.sigma, batch=self.batch)
         told = ", ".join(f"{name} (noise {spread:.2g})" for name, spread in spreads.items())
         lines = [f"told in each step: {told}"] if told else []
@@ -402,7 +402,7 @@ def _thresholds(clip: object) -> tuple[tuple[str, Fraction], ...]:
 
 
 def _check_delta(delta: Fraction, rate: Fraction, times: int) -> None:
-    """Refuse a delta that a run without any noise would keep: the chance of being drawn at all."""
+    """Refuse a delta that a run without noise would keep: the probability of any draw."""
     if rate == 1 and delta < 1:
         return
     if rate == 1 or delta >= -math.expm1(times * math.log1p(-float(rate))):

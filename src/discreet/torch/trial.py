@@ -1,19 +1,19 @@
-"""Does an example contribute the same beside any others?  Tried on made-up rows, before payment.
+"""Check on generated rows, before payment, that contributions do not depend on the other rows.
 
 Trust: kernel.
 
 Layers that are known to mix examples are refused by type (:mod:`discreet.torch.per_example`).
 A model that is differentiated example by example (``vmap``) cannot mix them.  For one whose layers
-are recorded, micro-batches of made-up rows are computed three times: as they are, with half of the
-units replaced by others, and in the opposite order.  What a unit contributes may not move by more
-than a share of 1e-4.  That finds batch statistics of one's own, layers that see the batch in
-another dimension, and meters, all of them honest mistakes (T9).  It is tried with the weights as
-they are and with all of them moved a little, since behind a layer that begins at zero nothing is
-contributed and nothing could be compared.  The sum without clipping must be autograd's own
-gradient, and no tensor of the model may be written to.
+are recorded, micro-batches of generated rows are computed three times: unchanged, with half of the
+units replaced by others, and in the opposite order.  The contribution of a unit must not move by
+more than a share of 1e-4.  That finds custom batch statistics, layers that see the batch in another
+dimension, and meters, all of them honest mistakes (T9).  It is tried with the weights as they are
+and with all of them moved a little, since behind a layer that begins at zero nothing is contributed
+and nothing could be compared.  The sum without clipping must be autograd's own gradient, and no
+tensor of the model may be written to.
 
-Last bits are not compared: that a float32 matrix product rounds a row alike in any place and beside
-any others is an assumption of the proof (docs/proofs/learning.md).
+Last bits are not compared: that a float32 matrix product rounds a row alike in any position and
+with any other rows is an assumption of the proof (docs/proofs/learning.md).
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def try_model(  # noqa: PLR0913  a model, and the shape of its micro-batches
     cap: int,
     units: int | None = None,
 ) -> TriedModel:
-    """Try a model on made-up rows; refuse one whose examples mix.
+    """Try a model on generated rows; refuse one whose examples mix.
 
     Args:
         model: any module.
@@ -199,7 +199,7 @@ def _made_up(
 
 
 def _outputs(model: nn.Module, rows: Tensor) -> object:
-    """Run a model on made-up rows; its words about a failure hold no value of the data."""
+    """Run a model on generated rows; its error messages contain no data value."""
     try:
         with torch.no_grad():
             return model(rows)
@@ -222,13 +222,13 @@ def _refuse_mixing(  # noqa: PLR0913, PLR0917  a model, and the shape of its mic
     rows: int,
     device: torch.device,
 ) -> None:
-    """Refuse a model in which half of a micro-batch moves what the other half contributes."""
+    """Refuse a model if half of a micro-batch changes the contributions of the other half."""
     if units == 1:
         return
     count = units * rows
     inside = torch.ones(count, dtype=torch.bool)
     own, others = (_made_up(shapes, count, seed, device) for seed in (3, 4))
-    if others[0].is_floating_point():  # what is not finite reaches others by any operation
+    if others[0].is_floating_point():  # non-finite values spread by any operation
         others[0][: rows * (units // 2 + 1)] = torch.nan
     stays = torch.randperm(units, generator=torch.Generator().manual_seed(5))[: units // 2]
     places = torch.zeros(units, dtype=torch.bool)

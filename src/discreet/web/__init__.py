@@ -8,7 +8,7 @@ nothing else of any data.
     rendering          templates, with everything escaped, under a strict content security policy
     visits             who looks at a page, and which forms are accepted
     query_pages        plan, dry run and ask; answer_pages, budget_pages, record_pages follow
-    dummy_twin         answers about made-up tables that follow from the policy alone
+    dummy_twin         answers about generated tables that follow from the policy alone
     question_builder   clicks as SQL, and a question as Python, SQL and curl
     dataset_pages      datasets, and the wizard that writes the policy
 

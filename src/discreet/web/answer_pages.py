@@ -1,7 +1,7 @@
 """Answers: under way, released, explained, remeasured, shown again, with their labels.
 
-Trust: public.  What is shown was released, and is on record; those who may not read the ledger see
-what is published.
+Trust: public.  Everything shown was released, and is on record; visitors who may not read the
+ledger see its published part.
 
 Definition.  A mean of two draws with weights in inverse proportion to their variances has less
 noise than either (key ``inverse-variance``).  The half-widths of an answer shrink as the standard
@@ -101,7 +101,7 @@ def remeasure_of(  # noqa: PLR0913  an answer, a price, and who pays
     Args:
         release: the answer.
         plan: the same question at the price of the other draw.
-        ledger: what is left.
+        ledger: its balance is shown.
         account: who pays; the first account if None.
         price: its name and its amount.
         free: whether this draw is on record.
@@ -336,7 +336,7 @@ _SHOWN_ROWS: Final = 500
 
 @router.get("/data/{dataset}/releases")
 def releases(request: Request, visitor: Visiting, dataset: str) -> Response:
-    """List what the visitor has asked, and what was released to anybody, the latest first."""
+    """List the visitor's questions, and all releases, the latest first."""
     need(visitor, "releases", dataset)
     facts = dataset_of(request, visitor, dataset)
     asked = desk_of(request).open.asked(visitor.caller, dataset)
@@ -348,7 +348,7 @@ def releases(request: Request, visitor: Visiting, dataset: str) -> Response:
 
 @router.get("/data/{dataset}/releases/{entry}")
 def recorded(request: Request, visitor: Visiting, dataset: str, entry: Numbered) -> Response:
-    """Show an answer as it is on record, and what it gives away."""
+    """Show an answer on record, and what it reveals."""
     need(visitor, "releases", dataset)
     facts = dataset_of(request, visitor, dataset)
     counter = desk_of(request).open

@@ -1,4 +1,4 @@
-"""The budget: what is spent, by whom and what for, what it means, what needs attention.
+"""The budget: spending by person and purpose, its meaning, and items that need attention.
 
 Trust: public.  All of it is read from the ledger, and none of it depends on data.
 
@@ -35,7 +35,7 @@ from discreet.web.visits import Visiting, dataset_of, desk_of, need, visited
 
 _WIDE, _HIGH = 120, 28
 _MOST: Final = 4
-"""How many parts a bar has: as many as there are colors that are told apart."""
+"""How many parts a bar has: as many as there are distinguishable colors."""
 _ELSE: Final = "without a purpose"
 _CHANCE: Final = Fraction(1, 10**9)
 
@@ -43,7 +43,7 @@ _CHANCE: Final = Fraction(1, 10**9)
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountFacts:
-    """An account: its share that is spent, what is left, and its charges over time."""
+    """An account: its spent share, its balance, and its charges over time."""
 
     path: str
     person: str
@@ -210,7 +210,7 @@ def upkeep_warnings(upkeep: Upkeep, receipt: Receipt, now: datetime) -> list[str
 def warnings(
     accounts: Iterable[AccountFacts], *, refused: Mapping[str, int], waiting: int
 ) -> list[str]:
-    """Say what a steward should look at beside open questions.
+    """List what a steward should review in addition to open questions.
 
     >>> warnings([], refused={"bo": 3}, waiting=1)
     ['1 request waits for a decision.', 'bo was refused 3 times within an hour: offer help.']
@@ -261,7 +261,7 @@ router = APIRouter()
 
 @router.get("/data/{dataset}/budget")
 def budget(request: Request, visitor: Visiting, dataset: str) -> Response:
-    """Show what is spent, what it means, and what needs attention."""
+    """Show spending, its meaning, and items that need attention."""
     need(visitor, "budget", dataset)
     facts, desk = dataset_of(request, visitor, dataset), desk_of(request)
     ledger = facts.ledger

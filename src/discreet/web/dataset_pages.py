@@ -1,6 +1,6 @@
 """Before the first question: datasets, and the wizard that writes a policy.
 
-Trust: kernel.  The wizard shows the owner what is proposed from the rows; files are those of one
+Trust: kernel.  The wizard shows the owner a policy proposed from the rows; files are those of one
 folder.
 """
 
@@ -144,7 +144,7 @@ def wizard(request: Request, visitor: Visiting) -> Response:
 
 @router.post("/wizard/questions")
 def questions(request: Request, visitor: Visiting, form: Form) -> Response:
-    """Show what is proposed for the files."""
+    """Show the proposed policy for the files."""
     run = _needed(request, visitor)
     return _questions(request, visitor, run, form, None)
 

@@ -39,7 +39,7 @@ _LOOP: Final = 3
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """Somebody who looks at a page, with a token for their forms.
+    """A visitor of a page, with a token for their forms.
 
     >>> ana = Visitor(caller=Caller.of("ana", frozenset({Role.ANALYST})), csrf="x")
     >>> ana.may("ask"), ana.may("decide"), ana.roles
@@ -49,7 +49,7 @@ class Visitor:
     caller: Caller
     csrf: str = field(repr=False)
     alone: bool = False
-    """Whether there is no log-in, and nobody else."""
+    """Whether the desk runs without log-in, for one user."""
 
     @property
     def person(self) -> str:
@@ -71,7 +71,7 @@ class Visitor:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetFacts:
-    """What is public about one dataset, and its ledger."""
+    """The public facts about one dataset, and its ledger."""
 
     name: str
     policy: Policy
@@ -108,7 +108,7 @@ class Desk:
     __slots__ = ("_refused", "_secret", "alone", "counter")
 
     def __init__(self, counter: ServiceCounter | None, *, secret: str, alone: str = "you") -> None:
-        """Take a counter; ``secret`` stands in the forms of a workbench without log-in."""
+        """Take a counter; ``secret`` is embedded in the forms of a workbench without log-in."""
         self.counter, self._secret, self.alone = counter, secret, alone
         self._refused: deque[tuple[float, str, str]] = deque(maxlen=_KEPT)
 
@@ -125,7 +125,7 @@ class Desk:
 
     @property
     def url(self) -> str:
-        """The address that people are told."""
+        """The address that people use."""
         return "" if self.counter is None else self.counter.site.address.url
 
     # --- who and what -------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class Desk:
         return () if self.counter is None else self.counter.datasets(visitor.caller)
 
     def facts(self, visitor: Visitor, dataset: str) -> DatasetFacts:
-        """Return what is public about a dataset: the owner's declarations, and the ledger."""
+        """Return the public facts about a dataset: the owner's declarations, and the ledger."""
         policy = self.open.policy(visitor.caller, dataset)
         unit = policy.unit
         assert unit is not None  # noqa: S101  no dataset is served without one
@@ -198,7 +198,7 @@ class Desk:
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
 
     def progress(self, visitor: Visitor, number: str) -> Progress:
-        """Return how far an answer is; it is told at its tick, and not before."""
+        """Return the progress of an answer; it is reported at its tick, not before."""
         job = self.open.job(visitor.caller, number)
         forms = tuple(map(QuestionDocument.read, job.message["forms"]))
         found = Progress(job=job, forms=forms)
@@ -221,7 +221,7 @@ class Desk:
         )
 
     def note_refusal(self, visitor: Visitor, dataset: str) -> None:
-        """Remember for a while that a question of somebody did not fit into a budget."""
+        """Remember for a while that a visitor's question did not fit into a budget."""
         self._refused.append((time.monotonic(), visitor.person, dataset))
 
     def refusal_loops(self, dataset: str) -> dict[str, int]:
@@ -236,7 +236,7 @@ class Desk:
         self._limit(self.open.rates.wait(f"person {visitor.person}"))
 
     def count_login(self, address: str) -> None:
-        """Limit how often somebody tries to log in from an address (T1)."""
+        """Limit the rate of log-in attempts from an address (T1)."""
         self._limit(self.open.login_rates.wait(address))
 
     def _limit(self, seconds: float) -> None:

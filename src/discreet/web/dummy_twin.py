@@ -1,12 +1,12 @@
-"""A dummy twin: made-up tables that follow from the policy alone, and an answer about them.
+"""A dummy twin: generated tables that follow from the policy alone, and an answer about them.
 
 Trust: public.  No table of the site is opened: values come from declared types, bounds, categories
 and sizes, by counting, and the same policy always has the same twin.
 
 A dry run is a process of its own, with limits on time and memory, that reads a policy, a question
 and a price from its input, and writes the answer about the twin.  It runs in test mode: nothing is
-charged, and the answer says that it is not private.  Two run at once; more wait, so that nobody
-fills the memory which questions about the data need.
+charged, and the answer says that it is not private.  Two run at once; more wait, so that dry runs
+do not exhaust the memory for questions about the data.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from discreet.requests.table_schema import ColumnFacts, TableFacts
 from discreet.session import open as open_session
 
 PEOPLE: Final = 1000
-"""How many made-up people a twin has whose table has no public size."""
+"""How many generated people a twin has if its table has no public size."""
 _ROWS_EACH: Final = 3
 _MOST_ROWS: Final = 100_000
 _SHOWN: Final = 50
@@ -93,13 +93,13 @@ def answer_about_twin(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def twin_of(policy: Policy) -> dict[str, pa.Table]:
-    """Return made-up tables with the names and columns that a policy declares."""
+    """Return generated tables with the names and columns that a policy declares."""
     unit = () if policy.unit is None else policy.unit.columns
     return {table.name: _table(table, unit) for table in policy.tables}
 
 
 def people_and_rows(table: TableFacts) -> tuple[int, int]:
-    """Return how many people and rows a made-up table has: as its public size says, if it is small.
+    """Return the numbers of people and rows of a generated table: the public size, if it is small.
 
     >>> from discreet.requests.table_schema import PublicSize
     >>> size = PublicSize(people=500, rows=4000)

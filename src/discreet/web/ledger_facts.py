@@ -38,7 +38,7 @@ _NAMED: Final = 5
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """One entry: when, whose account, what it is about, its cost, and how it stands."""
+    """One entry: its time, account, subject, cost and status."""
 
     seq: int
     at: str
@@ -138,14 +138,14 @@ def _other(entry: Mapping[str, Any]) -> LedgerRow:
 
 
 def cost_of_entry(budget: Budget, entry: Mapping[str, Any]) -> str:
-    """Say the most that a charge costs anybody."""
+    """Describe the largest cost of a charge to any unit."""
     return cost_words(
         budget, [highest_amount(entry, place) for place in range(len(budget.components))]
     )
 
 
 def cost_words(budget: Budget, amounts: Sequence[int]) -> str:
-    """Say what is spent, without the parts of which nothing is.
+    """Describe spending, without its zero components.
 
     >>> cost_words(Budget(epsilon=1), [10**23, 0])
     'epsilon 0.1'
@@ -196,7 +196,7 @@ def shares_of(ledger: LedgerView, plan: Plan, account: str | None) -> Shares:
 
 
 def _taken(left: Left, plan: Plan) -> Fraction:
-    """Return by which share of its budget a plan lowers what is left, if it fits."""
+    """Return the share of the budget by which a plan lowers the balance, if it fits."""
     after = fits_after(plan, left)
     return share_of(left.budget, plan) if after is None else left.share - after.share
 

@@ -34,7 +34,7 @@ _ODD: Final = re.compile(r"[^a-z0-9_.-]")
 
 @contextmanager
 def local_application(path: Path, *, port: int) -> Iterator[FastAPI]:
-    """Open what a policy or a site file names, or the wizard where there is none; close it later.
+    """Open the datasets of a policy or a site file, or else the wizard; close them later.
 
     Args:
         path: the file; the wizard writes it if it does not exist.

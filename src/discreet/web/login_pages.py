@@ -54,7 +54,7 @@ def log_in_form(request: Request) -> Response:
 
 
 def _vouched_login(request: Request, name: str, groups: Iterable[str]) -> str:
-    """Begin a log-in of somebody whom a proxy or a provider has let in; return its cookie."""
+    """Begin a log-in of a person whom a proxy or a provider has let in; return its cookie."""
     counter = desk_of(request).open
     caller = counter.directory.vouched(name, groups)
     return counter.logins.begin(caller.person, caller.groups)
@@ -121,7 +121,7 @@ def log_in_by_code(request: Request) -> Response:
 
 @router.post("/login")
 def log_in(request: Request, fields: Fields) -> Response:
-    """Log somebody in, with a new cookie."""
+    """Log a person in, with a new cookie."""
     desk = desk_of(request)
     try:
         desk.count_login(address_of(request, desk.open.site.proxy))
@@ -179,7 +179,7 @@ def decide(
 
 @router.get("/tokens")
 def tokens(request: Request, visitor: Visiting) -> Response:
-    """List the tokens of the visitor; those who manage people see everybody's."""
+    """List the tokens of the visitor; those who manage people see all tokens."""
     return _token_page(request, visitor)
 
 

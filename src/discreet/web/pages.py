@@ -48,8 +48,8 @@ def web_application(
 
     Args:
         desk: who visits, what they may see, and how they ask.
-        hosts: the names under which browsers reach it; any name where none is given.
-        first_run: the wizard, where there is no policy yet.
+        hosts: the names under which browsers reach it; any name by default.
+        first_run: the wizard, before there is a policy.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, title="discreet workbench")
     app.state.desk, app.state.first_run = desk, first_run
@@ -73,7 +73,7 @@ def mount(app: FastAPI, counter: ServiceCounter) -> None:
 
 
 def home(request: Request, visitor: Visiting) -> Response:
-    """Go where the visitor mostly works."""
+    """Redirect to the visitor's usual page."""
     names = desk_of(request).datasets(visitor)
     if not names:
         return see_other("/datasets" if desk_of(request).counter is not None else "/wizard")

@@ -47,7 +47,7 @@ _BOUNDED: Final = {"rows": "rows", "groups": "groups", "values": "values"}
 
 
 def plan_steps(plan: Plan) -> list[str]:
-    """Return the steps of a plan in a few words each, in the order in which they happen."""
+    """Return the steps of a plan in a few words each, in execution order."""
     return list(_steps(plan))
 
 
@@ -81,7 +81,7 @@ def _steps(plan: Plan) -> Iterator[str]:
 
 
 def _noise(noise: Noise, step: Fraction) -> str:
-    """Say the law, the size and the grid of a noise, in the unit of the number."""
+    """Say the distribution, the size and the grid of a noise, in the unit of the number."""
     mechanism = noise.mechanism
     if isinstance(mechanism, Gaussian):
         size = f"Gaussian σ = {math.sqrt(mechanism.variance) * step:.4g}"

@@ -1,7 +1,7 @@
 """Questions by clicks, and as code to copy.
 
-Trust: public.  What clicks make is read, planned and refused like any other question.  No token is
-in code to copy: whoever runs it brings their own.
+Trust: public.  Questions made by clicks are read, planned and refused like all others.  Code to
+copy contains no token: its user supplies one.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Clicked:
 
 
 def group_columns(table: TableFacts) -> list[ColumnFacts]:
-    """Return the columns whose groups are public: they have categories, or are truth values.
+    """Return the columns whose groups are public: they have categories, or are booleans.
 
     >>> ward = ColumnFacts(name="ward", type=Type.TEXT, categories=("A", "B"))
     >>> [each.name for each in group_columns(TableFacts(name="visits", columns=(ward,)))]
@@ -152,7 +152,7 @@ _TOKEN: Final = "DISCREET_TOKEN"  # noqa: S105  the name of a variable
 def copies_of(
     question: str, price: Mapping[str, Any], *, site: Site, dataset: str
 ) -> dict[str, str]:
-    """Return a question as code: of a client, or of whoever has the files."""
+    """Return a question as code: for a client, or for a reader of the files."""
     price = {name: value for name, value in price.items() if name != "confirm"}
     if site.loopback_person is None:
         return served_copies(question, price, server=site.address.url, dataset=dataset)
@@ -195,7 +195,7 @@ def served_copies(
 def local_copies(
     question: str, price: Mapping[str, Any], *, data: object, policy: str, ledger: str
 ) -> dict[str, str]:
-    """Return the same question for somebody who has the files.
+    """Return the same question for a reader of the files.
 
     >>> told = local_copies("SELECT COUNT(*) AS n FROM t", {"epsilon": "0.1"},
     ...                     data="t.csv", policy="policy.toml", ledger="t.ledger")

@@ -1,7 +1,7 @@
 """Templates under a strict content security policy, and refusals with the refused part marked.
 
-Trust: kernel.  What is shown stays text, no page has a script or a style inside, and answers are
-kept by no cache: else somebody's page could ask, and spend, in their name.
+Trust: kernel.  Displayed values stay text, no page contains an inline script or style, and no cache
+keeps answers: otherwise a foreign page could ask, and spend, in a visitor's name.
 
 An error quotes the question line by line, with carets below the part that it is about
 (:mod:`discreet.query.sql`).  A page shows the same part inside the line.
@@ -137,7 +137,7 @@ def strict_svg(picture: Picture) -> Markup:
 
 
 def shown_time(when: object) -> str:
-    """Show a moment by the minute, in UTC.
+    """Show a timestamp to the minute, in UTC.
 
     >>> shown_time(0.0), shown_time("2026-11-17T09:29:35.899608Z")
     ('1970-01-01 00:00', '2026-11-17 09:29')
@@ -158,7 +158,7 @@ def page(template: str, request: Request, *, status: int = 200, **values: Any) -
 def see_other(path: str, request: Request | None = None) -> Response:
     """Send a browser to another page after a form, so that reloading repeats nothing.
 
-    A form that a script has sent is told where to go, since it would not leave its page by itself.
+    A form sent by a script gets the target address, since it would not leave its page by itself.
     """
     if request is not None and "hx-request" in request.headers:
         return Response(headers={**HEADERS, "HX-Redirect": path})

@@ -1,4 +1,4 @@
-"""A visit: who looks at a page, which forms are accepted, and what is at the top of every page.
+"""A visit: the visitor of a page, the accepted forms, and the top of every page.
 
 Trust: kernel.  A form without the token of the visitor, or from another site, does nothing.
 """
@@ -31,11 +31,11 @@ RAIL: Final = (
     ("Releases", "releases", "releases"),
     ("Ledger", "ledger", "ledger"),
 )
-"""What stands on the left of a page about a dataset: a word, a path, and who may go there."""
+"""The left navigation of a page about a dataset: a word, a path, and the required permission."""
 
 
 class NotLoggedIn(Exception):
-    """Nobody is logged in, so that the log-in is shown."""
+    """No visitor is logged in, so the log-in is shown."""
 
 
 def desk_of(request: Request) -> Desk:
@@ -130,7 +130,7 @@ def field(form: Mapping[str, list[str]], name: str, default: str = "") -> str:
 
 
 def whole_of(typed: str) -> int | None:
-    """Return a whole number that somebody typed; nothing for others, and for more than 15 digits.
+    """Return a typed integer; None for other text, and for more than 15 digits.
 
     >>> whole_of(" 12 "), whole_of("-1"), whole_of("9" * 5000)
     (12, None, None)

@@ -1,4 +1,4 @@
-"""Reconstruction: the secret bit of everybody, from enough answers that are exact enough.
+"""Reconstruction: the secret bit of every person, from enough answers that are exact enough.
 
 >>> from discreet_course.reconstruction import fourier, holding, recovered
 >>> bits = [1, 0, 0, 1, 1, 1, 0, 1]

@@ -30,10 +30,10 @@ OLDEST: Final = 115
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistic:
-    """What is published about those who have some traits, and ages from one to another.
+    """A published statistic about people with some traits and ages in a range.
 
-    ``most`` instead of a count says that it was too small to be shown.  ``mean`` is rounded to as
-    many decimals as it is written with.
+    ``most`` instead of a count says that it was too small to be shown.  ``mean`` is rounded to its
+    written number of decimals.
 
     >>> Statistic(where={"sex": "female"}, count=4, median=30, mean="33.5").count
     4
@@ -77,7 +77,7 @@ def reconstruct(
 ) -> list[tuple[Person, ...]]:
     """Return all tables that agree with the statistics; the search ends after ``most``.
 
-    The first statistic is about everybody.
+    The first statistic is about all people.
 
     >>> everyone = Statistic(count=1, median=41, mean="41.0")
     >>> reconstruct([everyone], {"sex": ("female", "male")})
@@ -91,7 +91,7 @@ def reconstruct(
 
 
 class _Block:
-    """The unknown people, and what is published about them."""
+    """The unknown people, and the published statistics about them."""
 
     __slots__ = ("_ages", "_bits", "_model", "_solver", "_traits")
 

@@ -1,15 +1,15 @@
-"""Who is attacked: somebody who holds secret bits, or a database that is asked in SQL.
+"""The target of an attack: a curator who holds secret bits, or a database queried in SQL.
 
 Definition.  A *curator* holds bits x of n people.  A question is a set of people, a row of zeros
 and ones; the answer is the number of bits in it that are set, exactly or not.
 Theorem (key ``reconstruction-ceiling``).  If all answers together are epsilon-private when one bit
-changes, and the bits are fair coins, nobody guesses more than a share of
+changes, and the bits are fair coins, no attacker guesses more than a share of
 e^epsilon / (1 + e^epsilon) of them in expectation; with (epsilon, delta), of
 (e^epsilon + delta) / (1 + e^epsilon).
-Proof.  Take one person, and all other bits as given.  Let a be the chance that the guess is 1 if
-the bit is 1, and b the chance that it is 1 if the bit is 0.  The guess is right with chance
-(a + 1 - b) / 2, and a <= e^epsilon b + delta as well as 1 - b <= e^epsilon (1 - a) + delta.  The
-sum of the two, a + 1 - b <= e^epsilon (2 - (a + 1 - b)) + 2 delta, is the claim.
+Proof.  Take one person, and all other bits as given.  Let a be the probability that the guess is 1
+if the bit is 1, and b the probability that it is 1 if the bit is 0.  The guess is right with
+probability (a + 1 - b) / 2, and a <= e^epsilon b + delta as well as 1 - b <= e^epsilon (1 - a) +
+delta.  The sum of the two, a + 1 - b <= e^epsilon (2 - (a + 1 - b)) + 2 delta, is the claim.
 
 A database is asked in SQL: one answers exactly, one refuses small groups, one is a session.  An
 attack takes any function from the text of a question to a number.

@@ -1,7 +1,7 @@
 """Differencing: ask about everybody, ask about everybody else, and subtract.
 
-Fact.  If both answers have independent noise Z of one law, symmetric around 0, and the difference
-is compared with 1/2, the guess is right with chance P[Z - Z' <= 0], whatever the bit.
+Fact.  If both answers have independent noise Z of one distribution, symmetric around 0, and the
+difference is compared with 1/2, the guess is right with probability P[Z - Z' <= 0], for either bit.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def averaged(ask: Ask, sql: str, *, times: int) -> float:
 
 
 def success(noise: Distribution, *, reach: int = 2000) -> float:
-    """Return the chance that the guess is right, where counts have this noise.
+    """Return the probability that the guess is right, if counts have this noise.
 
-    ``reach`` is where the sum over values of the noise ends; what is beyond counts as wrong.
+    ``reach`` is where the sum over values of the noise ends; the tail counts as wrong.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> round(success(DiscreteLaplace(scale=1)), 3), round(success(DiscreteLaplace(scale=100)), 3)

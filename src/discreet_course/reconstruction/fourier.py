@@ -3,13 +3,13 @@
 Dwork and Yekhanin 2008, New Efficient Attacks on Statistical Disclosure Control
 Mechanisms.
 
-Definition.  Let N be the power of two from the number of people on; whoever is missing has bit 0.
-Question j asks about those i for which i and j, written in binary, share an even number of ones.
-With H[j, i] = 1 for them and -1 for others, the true answers q satisfy 2 q - q[0] = H x, and
-H H = N.  The guess is H (2 a - a[0]) / N, rounded, for the answers a.
+Definition.  Let N be the least power of two that is at least the number of people; missing people
+have bit 0. Question j asks about those i for which i and j, written in binary, share an even number
+of ones. With H[j, i] = 1 for them and -1 for others, the true answers q satisfy 2 q - q[0] = H x,
+and H H = N.  The guess is H (2 a - a[0]) / N, rounded, for the answers a.
 Theorem (key ``fourier-attack``).  If each answer errs by at most E, at most 16 E^2 + 1 guesses are
 wrong.  If errors are independent and normal with standard deviation s, a guess (but for the first)
-is right with chance Phi(sqrt(N) / (4 s)).
+is right with probability Phi(sqrt(N) / (4 s)).
 Proof.  With errors e the guess before rounding errs by z = H (2 e - e[0]) / N.  The constant e[0]
 only touches the first person.  Without it, H / sqrt(N) keeps lengths, so the squares of z add up
 to at most 4 |e|^2 / N <= 4 E^2; a wrong guess takes at least 1/4 of that.  With normal errors
@@ -57,7 +57,7 @@ def transform(values: Answers) -> Answers:
 
 
 def guess(answers: object, *, people: int) -> NDArray[np.uint8]:
-    """Guess everybody's bit from the answers to :func:`questions`."""
+    """Guess each person's bit from the answers to :func:`questions`."""
     count = whole(people, name="people", low=1)
     read = numbers(answers, name="answers", shape=(1 << (count - 1).bit_length(),))
     near = transform(2 * read - read[0]) / len(read)
@@ -65,7 +65,7 @@ def guess(answers: object, *, people: int) -> NDArray[np.uint8]:
 
 
 def attack(curator: Curator, *, people: int) -> NDArray[np.uint8]:
-    """Ask the questions, and guess everybody's bit.
+    """Ask the questions, and guess each person's bit.
 
     >>> from discreet_course.reconstruction.curators import holding
         >>> attack(holding([1, 0, 1, 1, 0]), people=5).tolist()

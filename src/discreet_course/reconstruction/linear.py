@@ -11,9 +11,9 @@ a share of Phi(sqrt(m - n - 1) / (4 s)) of the bits: see :func:`expected`.
 
 Secrets need not be bits: between any two public ends they are bits that were stretched.
 
-*Confidence* is the chance that a guess is right, by the rule of Bayes: bits are fair coins before
-any answer, and fits normal around them, with the deviation that the errors of all answers show.  It
-is an estimate, and proves nothing.
+*Confidence* is the probability that a guess is right, by the rule of Bayes: bits are fair coins
+before any answer, and fits normal around them, with the deviation that the errors of all answers
+show.  It is an estimate, and proves nothing.
 
 The linear program is solved by splitting (the alternating direction method of multipliers): its
 matrix is dense, and one factorization of n by n serves all steps, where general solvers take
@@ -51,7 +51,7 @@ class Fit:
     """What fits the answers, before rounding.
 
     Attributes:
-        near: a number for everybody.
+        near: a number for each person.
         gap: how far the sum of errors is from the smallest possible, as a share, at most.
         free: the same by least squares, without ends, and without answers that err far too much.
         deviation: how far the true number may be from ``free``, as a standard deviation.
@@ -66,12 +66,12 @@ class Fit:
 
     @property
     def guess(self) -> NDArray[np.uint8]:
-        """The bits, or in which half of the range numbers are."""
+        """The bits, or the half of the range that contains each number."""
         return (self.near > sum(self.ends) / 2).astype(np.uint8)
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        """The chance that each guess is right, as an estimate."""
+        """The probability that each guess is right, as an estimate."""
         low, high = self.ends
         above = (2 * self.free - low - high) / (high - low)
         odds = above / (2 * (self.deviation / (high - low)) ** 2)
@@ -80,7 +80,7 @@ class Fit:
 
 
 def random_halves(people: int, *, questions: int, entropy: Entropy = SYSTEM) -> Sets:
-    """Return questions about everybody with an even chance."""
+    """Return questions that include each person with probability 1/2."""
     rows, columns = whole(questions, name="questions", low=1), whole(people, name="people", low=1)
     words = entropy.words(-(-rows * columns // 64), 64).astype("<u8")
     bits = np.unpackbits(words.view(np.uint8), count=rows * columns)
@@ -115,11 +115,11 @@ def linear_program(
     secrets: tuple[float, float] = (0.0, 1.0),
     gap: float | None = None,
 ) -> Fit:
-    """Return what lies between the ends of secrets and has the smallest sum of absolute errors.
+    """Return the vector within the bounds of secrets with the smallest sum of absolute errors.
 
     The sum is within a share ``gap`` of the smallest, or what 5,000 steps reach: a thousandth
-    unless given, which finds everybody whom the smallest would; a hundredth among many people,
-    where steps are slow.
+    unless given, which finds the same people as the smallest; a hundredth among many people, where
+    steps are slow.
     """
     from scipy.linalg import cho_factor, cho_solve  # type: ignore[import-untyped]  # noqa: PLC0415  slow
 
@@ -175,7 +175,7 @@ def _fit(near: Answers, matrix: Answers, target: Answers, ends: tuple[float, flo
     """Say how far numbers may be from the truth; without end where questions do not tell."""
     (low, high), people = ends, matrix.shape[1]
     sizes, directions = np.linalg.eigh(matrix.T @ matrix)
-    told = sizes > _LEAST * max(float(sizes[-1]), _LEAST)  # other directions no question sees
+    told = sizes > _LEAST * max(float(sizes[-1]), _LEAST)  # no question sees other directions
     known, hidden = directions[:, told], directions[:, ~told]
     free = 0.5 + known @ (known.T @ (matrix.T @ (target - matrix.sum(axis=1) / 2)) / sizes[told])
     errors = matrix @ free - target
@@ -210,7 +210,7 @@ def attack(
     squares: bool = False,
     entropy: Entropy = SYSTEM,
 ) -> NDArray[np.uint8]:
-    """Ask about random halves, and guess everybody's bit.
+    """Ask about random halves, and guess each person's bit.
 
     >>> from discreet_course.reconstruction.curators import holding
     >>> attack(holding([1, 0, 1, 1, 0]), people=5, questions=20).tolist()

@@ -1,8 +1,8 @@
 """From SQL to the matrix: conditions on public columns say whom a question is about.
 
-An attacker knows some columns of everybody, from a register or a profile, and asks how many people
-meet a condition on them and have a secret too.  Each condition is a row of zeros and ones over the
-people whom the attacker knows, and the attacks of this room take it from there.
+An attacker knows some columns of every person, from a register or a profile, and asks how many
+people meet a condition on them and have a secret too.  Each condition is a row of zeros and ones
+over the people whom the attacker knows, and the attacks of this room take it from there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class People:
     sets: Sets
 
     def guessed(self, guess: Sequence[int]) -> dict[Any, int]:
-        """Return a guess of everybody's secret by name."""
+        """Return a guess of each person's secret by name."""
         if len(guess) != len(self.names):
             raise WrongKind(
                 what="there is not one guess for everybody.",
@@ -46,9 +46,9 @@ class People:
 
 
 def people(connection: Any, *, table: str, name: str, conditions: Sequence[str]) -> People:
-    """Ask a DuckDB connection, which holds what is public, who meets which condition.
+    """Ask a DuckDB connection, which holds the public data, who meets which condition.
 
-    A condition that is NULL for somebody is not met.
+    A condition that is NULL for a person is not met.
 
     >>> import duckdb
     >>> public = duckdb.connect()

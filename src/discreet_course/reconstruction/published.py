@@ -4,13 +4,13 @@ Dinur and Nissim 2003; Cohen and Nissim 2020, Linear Program Reconstruction in
 Practice.
 
 Definition.  Each person has a secret number between two public ends; for a bit they are 0 and 1.  A
-statement is a row of weights, one for each person, and two ends between which the weighted sum of
-secrets lies: the same for an exact total, half of the base on either side of a rounded one, and
-0 to what is just not shown for a suppressed one.
+statement is a row of weights, one for each person, and two bounds on the weighted sum of secrets:
+equal for an exact total, half of the base on either side of a rounded one, and from 0 to the
+largest suppressed value for a suppressed one.
 Fact.  The least and the largest secret of a person that fit all statements, if secrets may be any
 numbers, are two linear programs; the true secret is between them.  If they round to one bit, that
-bit is certain.  Between several possible secrets, tables at corners of what is possible, in
-directions drawn at random, say which is likelier: a guess with a share of votes, and no proof.
+bit is certain.  Between several possible secrets, tables at corners of the feasible set, in
+directions drawn at random, vote for the likelier one: a guess with a share of votes, and no proof.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def suppressed(weights: object, *, below: float, least: float = 0.0) -> Publishe
     """Return statements whose totals were too small to be shown.
 
     ``below`` is the smallest count that would be shown, and ``least`` the smallest that is hidden:
-    1, where a zero is shown.
+    1, if a zero is shown.
 
     >>> suppressed([[1, 1, 1]], below=5, least=1).high.tolist()
     [4.0]
@@ -113,12 +113,12 @@ def suppressed(weights: object, *, below: float, least: float = 0.0) -> Publishe
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Known:
-    """What the statements say about everybody.
+    """The information of the statements about each person.
 
     Attributes:
         low: the least secret that fits.
         high: the largest.
-        near: the mean of the secrets in tables at corners of what is possible.
+        near: the mean of the secrets in tables at corners of the feasible set.
         confidence: for bits, the share of these tables that agree with the guess, and 1 where the
             bit is certain; for numbers, how much of the public range is ruled out.
     """
@@ -131,7 +131,7 @@ class Known:
 
     @property
     def guess(self) -> NDArray[np.uint8]:
-        """The likelier half of the range: the bit, where secrets are bits."""
+        """The likelier half of the range: the bit, if secrets are bits."""
         return (self.near > sum(self.ends) / 2).astype(np.uint8)
 
     @property
@@ -150,10 +150,10 @@ def known(
     votes: int = _VOTES,
     entropy: Entropy = SYSTEM,
 ) -> Known:
-    """Find out what everybody's secret can be, and what it probably is.
+    """Find the possible secrets of each person, and the likeliest one.
 
     Args:
-        published: what is known of sums of secrets.
+        published: the known facts about sums of secrets.
         secrets: the public ends of a secret; 0 and 1 for bits.
         votes: how many tables vote where several fit.
         entropy: which tables are looked at.

@@ -1,4 +1,4 @@
-"""The general tracker: a database that refuses small groups counts them all the same.
+"""The general tracker: a database that refuses small groups still counts them.
 
 Denning and Schlorer 1980, A Fast Procedure for Finding a Tracker.
 

@@ -1,4 +1,4 @@
-"""Exercises on the promise itself: definitions, what epsilon means, what is not hidden."""
+"""Exercises on the guarantee itself: definitions, the meaning of epsilon, and its limits."""
 
 from __future__ import annotations
 

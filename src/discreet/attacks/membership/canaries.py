@@ -2,10 +2,10 @@
 
 Trust: public.  Steinke, Nasr and Jagielski 2023, Privacy Auditing with One Training Run.
 
-A coin is tossed for every canary; those with heads are put among the data.  Whatever is made of the
-data gives each canary a *score*, which is high if it seems to be in.  Canaries with the highest
-scores are guessed to be in, those with the lowest to be out, and the others are not guessed.  The
-number of right guesses bounds epsilon from below (key ``one-run-audit``).
+A coin is tossed for every canary; those with heads are put among the data.  The attacked output
+gives each canary a *score*, which is high if it seems to be in.  Canaries with the highest scores
+are guessed to be in, those with the lowest to be out, and the others are not guessed.  The number
+of right guesses bounds epsilon from below (key ``one-run-audit``).
 
 How many are guessed is fixed before scores are seen.  Scores may come from anything but the coins:
 losses of a model, likelihood ratios, or projections of a gradient on that of the canary.
@@ -73,7 +73,7 @@ class Canaries:
             guesses: how many are guessed, fixed before the scores were seen.
             claim: what was promised: an epsilon at this delta, a loss, or the price of a tree.
             delta: the delta that goes with epsilon.
-            level: the chance that the bound is too high.
+            level: the probability that the bound is too high.
 
         >>> canaries = draw(1000)
         >>> told = canaries.audit(canaries.bits, guesses=200, claim=1)  # scores that tell all

@@ -5,9 +5,9 @@ Terzis and Tramer 2022, Membership Inference Attacks From First Principles (LiRA
 
 *Shadow* runs are made like the one that is attacked, on data that the attacker knows; each example
 is in some and out of others.  Its scores are taken for normal, with one mean if it is in and one if
-it is out.  The ratio is that of the two densities at the score in question.  Where there are few
-runs, all examples share their variances.  Without runs that have an example in, the score is how
-far it lies above those of the runs that do not.
+it is out.  The ratio is that of the two densities at the score in question.  If there are few runs,
+all examples share their variances.  If no run has the example in, the score is its distance above
+the scores of the runs without it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def likelihood_ratios(scores: object, *, shadow_scores: object, shadow_bits: obj
 
 
 def outside_scores(scores: object, *, shadow_scores: object) -> Floats:
-    """Return how many deviations each score lies above those of runs without the example.
+    """Return how many deviations each score is above those of runs without the example.
 
     >>> outside_scores([3.0, 1.0], shadow_scores=[[0.5, 1.5], [1.5, 0.5]]).round(2).tolist()
     [2.83, 0.0]

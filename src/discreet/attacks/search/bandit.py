@@ -43,7 +43,7 @@ class Bandit:
         self.pairs = sum(len(generator.pairs) for generator in generators)
 
     def search(self, promised: Promised, answers: int) -> int:
-        """Spend at most so many answers about each side, at least 2; return how many it took."""
+        """Spend at most this number of answers a side, at least 2; return the number spent."""
         size = max(_FEWEST, answers // (_SHARE * self.pairs))
         size = max(2, min(size, answers))
         pulls = max(1, answers // size)

@@ -26,7 +26,7 @@ class Generator:
     pairs: tuple[Pair, ...]
 
     def __str__(self) -> str:
-        """Show what is tried, and how often."""
+        """Describe the tried pairs and their number."""
         return f"{self.name} ({len(self.pairs)} pair{'s' * (len(self.pairs) != 1)})"
 
 

@@ -62,7 +62,7 @@ def neighbors_for(
 
     Args:
         policy: a policy, its text or its path; or the schema of an Arrow table, called ``data``.
-        unit: who is protected, where the policy does not say so.
+        unit: who is protected, if the policy does not say so.
         people: how many ordinary people there are.
 
     A data set is a mapping from names of tables to Arrow tables, which ``dp.open`` opens.
@@ -97,7 +97,7 @@ def _of_schema(schema: pa.Schema) -> Policy:
 @final
 @dataclass(frozen=True, slots=True)
 class _House:
-    """The tables of a policy, with ordinary people in them, and somebody who comes or not."""
+    """The tables of a policy, with ordinary people in them, and one person who is added or not."""
 
     policy: Policy
     unit: PrivacyUnit
@@ -238,7 +238,7 @@ class _House:
 
 
 def _spread(column: ColumnFacts, count: int) -> list[Any]:
-    """Return different values of a column; those that are listed, where some are."""
+    """Return different values of a column; its declared categories, if any."""
     if column.categories:
         return [typed(column, value) for value in column.categories[:count]]
     return list(dict.fromkeys(fresh(column, number) for number in range(count)))
@@ -253,7 +253,7 @@ class _Rows:
         self._owned: dict[tuple[str, int], list[dict[str, Any]]] = {}
 
     def add(self, table: TableFacts, person: int, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Add rows of a person, ordinary but for what is given."""
+        """Add rows of a person, with ordinary values except for the given ones."""
         house, listed = self._house, self._rows[table.name]
         bound = house.bound(table)
         for changes in list(rows)[: 1 if house.single(table) else None]:

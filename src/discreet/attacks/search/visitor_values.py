@@ -46,7 +46,7 @@ def ordinary(column: ColumnFacts, number: int) -> Any:
 
 
 def fresh(column: ColumnFacts, number: int) -> Any:
-    """Return a value that differs for each number, whatever the bounds are.
+    """Return a value that differs for each number, for any bounds.
 
     >>> fresh(ColumnFacts(name="city", type=Type.TEXT), 7)
     'city 7'
@@ -87,7 +87,7 @@ def beyond_bounds(column: ColumnFacts) -> list[Any]:
 
 
 def odd_values(column: ColumnFacts) -> list[Any]:
-    """Return what is no ordinary value: NULL, and among floats those that are no numbers.
+    """Return unusual values: NULL, and for floats NaN and infinities.
 
     >>> odd_values(ColumnFacts(name="city", type=Type.TEXT))
     [None, '', 'city of nobody else']
@@ -112,7 +112,7 @@ def typed(column: ColumnFacts, value: Any) -> Any:
 
 
 def _ends(column: ColumnFacts) -> tuple[Fraction, Fraction]:
-    """Return the bounds; where one is missing, one that is far away."""
+    """Return the bounds; for a missing one, a distant value."""
     low = column.low if column.low is not None else min(Fraction(0), column.high or Fraction(0))
     high = column.high if column.high is not None else max(low, Fraction(0)) + 10**6
     return low, high

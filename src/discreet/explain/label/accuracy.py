@@ -23,12 +23,12 @@ _LONGEST: Final = 40
 def accuracy_block(
     ledger: LedgerView, entries: Iterable[Mapping[str, Any]], at: Receipt, entry: int | None
 ) -> dict[str, Any]:
-    """Return what is known of the errors of answers up to a receipt, or of one answer.
+    """Return the known error bounds of answers up to a receipt, or of one answer.
 
     Args:
         ledger: the ledger.
         entries: its entries.
-        at: where the ledger stood.
+        at: the head of the ledger.
         entry: the entry that records the answer; the latest answers unless given.
     """
     released = {

@@ -2,9 +2,9 @@
 
 Trust: public.  Every number is computed from the ledger; only ``said`` comes from people.
 
-Definition.  A label has blocks in a fixed order.  ``said`` is what the owner's policy says in its
-table ``[about]``.  All other blocks follow from the entries of the ledger up to its ``head``, so
-whoever has the ledger can compute them again (:mod:`discreet.explain.label.verification`).
+Definition.  A label has blocks in a fixed order.  ``said`` is the table ``[about]`` of the owner's
+policy.  All other blocks follow from the entries of the ledger up to its ``head``, so a reader of
+the ledger can recompute them (:mod:`discreet.explain.label.verification`).
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def label_of(
 
     Args:
         what: a session, a ledger that is open, or a release.
-        about: what the owner says, where no session knows it.
-        receipt: where the ledger stood; its end unless given.
+        about: the owner's description, if no session has one.
+        receipt: a head of the ledger; its end unless given.
         entry: the number of the entry that records an answer; all answers by default.
         ledger: of a release, the session or the ledger that recorded it.
     """
@@ -177,7 +177,7 @@ def computed_blocks(
 
 
 def _total(ledger: LedgerView, about: About, at: Receipt) -> dict[str, Any]:
-    """Return what all answers add up to, beside a label of one of them."""
+    """Return the totals of all answers, for the label of one of them."""
     everything = from_ledger(ledger, about, receipt=at)
     return {
         "releases": everything.releases,

@@ -28,7 +28,7 @@ _SOFTWARE: Final = re.compile(r"discreet [0-9]+(\.[0-9a-z]+)*", re.ASCII)
 def verify_label(label: str | Path, ledger: LedgerView) -> Receipt:
     """Check every number of a label against the chain of a ledger; return where it stood.
 
-    What people say of themselves is no number, and is not checked.
+    The owner's statements are not numbers, and are not checked.
 
     Args:
         label: the JSON text of a label, or the file of it.
@@ -83,7 +83,7 @@ def _read(label: str | Path) -> Mapping[str, Any]:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that stands twice: readers disagree about which one counts."""
+    """Refuse a duplicate name: readers disagree about which one counts."""
     content = dict(pairs)
     if len(content) < len(pairs):
         raise ValueError

@@ -58,7 +58,7 @@ def points_above(known: Points) -> Iterator[tuple[float, float]]:
     """
     yield 0.0, known[0][1]
     yield known[0]
-    whole = [*known, (1.0, 1.0), (2.0, 1.0)]  # whoever always sounds an alarm catches all
+    whole = [*known, (1.0, 1.0), (2.0, 1.0)]  # always sounding an alarm catches all
     for place, (left, right) in enumerate(pairwise(whole[:-1])):
         step = (left[0], right[1])  # the curve rises, so that a step is above it
         yield step if place == 0 else _corner(whole[place - 1], left, right, whole[place + 2])

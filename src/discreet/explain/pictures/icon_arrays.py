@@ -1,4 +1,4 @@
-"""Two arrays of a hundred icons: how many answers suggest a thing, where it is true and where not.
+"""Two arrays of a hundred icons: how many answers suggest a property, if it holds and if not.
 
 Trust: public.
 

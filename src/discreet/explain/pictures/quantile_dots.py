@@ -1,6 +1,6 @@
-"""Twenty-five dots: where an answer would fall, each as likely as the others.
+"""Twenty-five dots: equally likely values of an answer.
 
-Trust: public.  It is drawn from the law of the noise, before any data is read.
+Trust: public.  It is drawn from the distribution of the noise, before any data is read.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _TICKS: Final = 5
 
 
 class QuantileFunction(Protocol):
-    """A law that knows its quantiles, such as those of :mod:`discreet.noise`."""
+    """A distribution that knows its quantiles, such as those of :mod:`discreet.noise`."""
 
     def quantile(self, p: Fraction, /) -> int:
-        """Return the least value that is reached with a chance of at least p."""
+        """Return the least value that is reached with probability at least p."""
 
 
 def quantile_dots(noise: QuantileFunction, *, label: str = "how far off the answer is") -> Picture:
-    """Draw where noise falls: each dot stands for 4 in 100 possible answers.
+    """Draw where noise falls: each dot represents 4 in 100 possible answers.
 
     >>> from discreet.noise import DiscreteLaplace
     >>> quantile_dots(DiscreteLaplace(scale=2)).svg().count("<circle")

@@ -33,7 +33,7 @@ def spending(
     Args:
         ledger: an open ledger.
         component: what to draw, such as "epsilon" or "rho"; the first of the budget by default.
-        entries: its entries, where they have been read already.
+        entries: its entries, if they have been read already.
     """
     budget = ledger.left().budget
     name = component or budget.components[0]
@@ -75,7 +75,7 @@ def spending(
 def _steps(entries: Sequence[Mapping[str, Any]], place: int) -> list[tuple[float, float]]:
     first = _time(entries[0])
     charges = [entry for entry in entries if entry["kind"] == "charge"]
-    stride = 1 + len(charges) // _MOST_STEPS  # more are not told apart on a page
+    stride = 1 + len(charges) // _MOST_STEPS  # more are not distinguishable on a page
     total, steps = 0, [(0.0, 0.0)]
     for number, entry in enumerate(charges, 1):
         total += highest_amount(entry, place)
@@ -85,7 +85,7 @@ def _steps(entries: Sequence[Mapping[str, Any]], place: int) -> list[tuple[float
 
 
 def highest_amount(entry: Mapping[str, Any], place: int) -> int:
-    """Return the most that a charge costs anybody, in one component of the first account."""
+    """Return the largest cost of a charge to any unit, in one component of the first account."""
     pieces = entry["amounts"][min(entry["amounts"], key=len)]
     return max((int(side[place]) for piece in pieces for side in piece), default=0)
 

@@ -1,4 +1,4 @@
-"""The application: all calls, problems for all errors, and pages where somebody mounts them.
+"""The application: all calls, problems for all errors, and optionally mounted pages.
 
 Trust: kernel.
 """
@@ -38,12 +38,12 @@ Mount = Callable[[FastAPI, "ServiceCounter"], None]
 def create_app(
     counter: ServiceCounter, *, mount: Mount | None = None, log: TextIO | None = None
 ) -> FastAPI:
-    """Return the application of a counter, which is closed by whoever has opened it.
+    """Return the application of a counter; the caller who opened the counter closes it.
 
     Args:
-        counter: what is served.
+        counter: the counter to serve.
         mount: adds pages to the application.
-        log: where a line for each call goes; nowhere unless given.
+        log: receives a line for each call; no log unless given.
     """
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="discreet-call")
 

@@ -1,7 +1,7 @@
 """Calls from within the process, by the doors of other protocols.
 
 Trust: kernel.  They go through the application as those of the network do: permissions, limits,
-rates, ticks, counts and the log are those of everybody (T1, T8).
+rates, ticks, counts and the log are the same (T1, T8).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:  # handed in
 def calls_within(
     app: FastAPI, *, headers: Mapping[str, str], peer: tuple[str, int], base: str
 ) -> Callable[..., Awaitable[Any]]:
-    """Return what makes calls in the name of whoever the headers name.
+    """Return a function that makes calls on behalf of the person in the headers.
 
     Args:
         app: the application.
         headers: of each call.
-        peer: where the caller is.
+        peer: the address of the caller.
         base: the address that the caller has used.
     """
 

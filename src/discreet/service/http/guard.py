@@ -2,10 +2,10 @@
 
 Trust: kernel.
 
-A line of log holds the time, the method, the template of the route, the role, the outcome and a
-bucket of the duration in which the tick has put it: these names, and no others.  Neither paths nor
-queries, bodies, addresses or texts of errors are written.  An error that is not ours is told as a
-number by which its line is found, which names its class.
+A line of log holds the time, the method, the template of the route, the role, the outcome and the
+bucket of the duration that the tick determines: these names, and no others.  Neither paths nor
+queries, bodies, addresses or texts of errors are written.  For a foreign error the caller gets a
+number that identifies its log line, which names its class.
 
 Metrics are counts of calls alone, as Prometheus text, and no number that data could move: there are
 no durations, sizes or memory, and answers and retries after a charge count as one kind, since which

@@ -132,7 +132,7 @@ async def make_token(request: Request, caller: Calling, body: TokenBody) -> Resp
 
 @route("DELETE", "/v1/tokens/{prefix}")
 async def revoke_token(request: Request, caller: Calling, prefix: str) -> Response:
-    """End a token: one's own, or anybody's for those who manage people."""
+    """End a token: the caller's own, or any token for those who manage people."""
     await in_thread(request, counter_of(request).tokens.revoke, caller, prefix)
     return JSONResponse({"revoked": prefix})
 
@@ -142,7 +142,7 @@ async def revoke_token(request: Request, caller: Calling, prefix: str) -> Respon
 
 @route("GET", "/v1/people", Permission.PEOPLE)
 async def people(request: Request) -> Response:
-    """List everybody."""
+    """List all people."""
     counter = counter_of(request)
     with_password = counter.directory.passwords.names
     listed = [

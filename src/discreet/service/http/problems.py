@@ -1,6 +1,6 @@
 """Problems: errors as RFC 9457 documents, each with ways out.
 
-Trust: kernel.  What is told of an error is what the error says: it holds no value of any data.
+Trust: kernel.  A problem shows only the message of its error, which holds no data value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MEDIA: Final = "application/problem+json"
 
 
 def _schema() -> dict[str, Any]:
-    """Return the schema of problems, in which the one of ways out stands where it is used."""
+    """Return the schema of problems, with the schema of ways out inlined."""
     schema = ProblemDocument.model_json_schema()
     (ways,) = schema.pop("$defs").values()
     schema["properties"]["ways_out"]["items"] = ways

@@ -74,7 +74,7 @@ async def datasets(request: Request, caller: Calling) -> Response:
 
 @route("GET", "/v1/datasets/{dataset}", Permission.SCHEMA)
 async def schema(request: Request, caller: Calling, dataset: str) -> Response:
-    """Return what is public about the tables."""
+    """Return the public facts about the tables."""
     counter = counter_of(request)
     found = dict(await in_thread(request, counter.schema, caller, dataset))
     found.pop("kind", None)
@@ -209,7 +209,7 @@ async def reopen(request: Request, caller: Calling, dataset: str, body: ReasonBo
 
 @route("GET", "/v1/datasets/{dataset}/budget", Permission.BUDGET)
 async def budget(request: Request, caller: Calling, dataset: str) -> Response:
-    """Return what is left in every account, and which account pays for the caller."""
+    """Return the balance of every account, and the account that pays for the caller."""
     counter = counter_of(request)
     accounts = await in_thread(request, counter.budget, caller, dataset)
     left = await in_thread(request, counter.remaining, caller, dataset)
@@ -266,7 +266,7 @@ async def decide(
     number: Annotated[int, Path(ge=1, lt=2**62)],
     body: DecisionBody,
 ) -> Response:
-    """Approve or decline a request of somebody else; approval is an entry in the ledger."""
+    """Approve or decline another person's request; approval is an entry in the ledger."""
     counter = counter_of(request)
     return JSONResponse(
         asdict(await in_thread(request, counter.decide, caller, number, approve=body.approve))

@@ -34,10 +34,10 @@ _HERE: Final = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
 
 
 class NobodyCalls(Exception):
-    """Nobody has shown who they are."""
+    """The caller is not authenticated."""
 
     def __init__(self, why: str) -> None:
-        """Say what is missing."""
+        """Name the missing credential."""
         super().__init__(why)
         self.why = why
 
@@ -123,7 +123,7 @@ class Body(BaseModel):
 
 
 class TooManyCalls(Exception):
-    """Somebody has used up their calls."""
+    """The caller has exceeded the rate limit."""
 
     def __init__(self, seconds: float) -> None:
         """Take for how long to wait."""
@@ -139,7 +139,7 @@ class ServedRoute:
     method: str
     path: str
     permission: Permission | None
-    """None for calls that everybody who is logged in may make."""
+    """None for calls that every logged-in person may make."""
     public: bool = False
     limited: bool = True
     """Whether calls of those who are not known are limited by where they come from."""
@@ -226,7 +226,7 @@ def _anybody(request: Request) -> None:
 
 
 def check_login_rate(request: Request) -> None:
-    """Limit how often somebody tries to log in: each try takes 64 MiB and a while (T1)."""
+    """Limit the rate of log-in attempts: each one takes 64 MiB and noticeable time (T1)."""
     counter = counter_of(request)
     wait = counter.login_rates.wait(address_of(request, counter.site.proxy))
     if wait:

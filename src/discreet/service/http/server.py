@@ -1,10 +1,10 @@
-"""Running a server: one process, which ends gracefully when it is told to.
+"""Running a server: one process, with a graceful shutdown.
 
 Trust: kernel.
 
 A client that sends its first headers too slowly is cut off, as one that sends its body too slowly
 is (:mod:`discreet.service.http.guard`).  At a signal no new call is accepted, running questions get
-some time to end, and whatever does not is completed by asking again.  Then workers, sockets and
+some time to end, and unfinished ones are completed by asking again.  Then workers, sockets and
 ledgers are closed, and the process ends with 0; a second signal ends it at once.
 """
 
@@ -37,7 +37,7 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Have signals end what is within as if it were done, so that it closes what it has opened.
+    """Make signals end the block as if it were done, so that it closes its resources.
 
     Uvicorn stops at a signal and then raises it again, which by itself would end the process on the
     spot.
@@ -64,7 +64,7 @@ def _stop(*_: object) -> None:
 
 
 def let_signals_end_it() -> None:
-    """Have the next signal end the process: somebody does not want to wait any longer."""
+    """Make the next signal end the process: the operator does not want to wait any longer."""
     if threading.current_thread() is threading.main_thread():
         for each in _SIGNALS:
             signal.signal(each, signal.SIG_DFL)
@@ -150,10 +150,10 @@ def run_server(
     """Serve a site until a signal comes.
 
     Args:
-        site: what is served.
+        site: the site to serve.
         mount: adds pages.
-        ready: hears the address once it answers, and whether anybody has a password.
-        log: where a line for each call goes; nowhere unless given.
+        ready: is called with the address once it answers, and whether any password is set.
+        log: receives a line for each call; no log unless given.
     """
     check_tls(site.address)
     if site.sql_clients is not None:

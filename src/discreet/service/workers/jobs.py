@@ -1,10 +1,10 @@
 """Jobs: questions on their way, from a fair queue to their answers, and when these are sent.
 
-Trust: kernel (T1).  What is told of a job's progress is decided before data is read, or is the end.
+Trust: kernel (T1).  Reports of a job's progress are decided before data is read, or report its end.
 
-Definition.  Whoever waits longest for a turn is next, with the oldest of their jobs, if fewer of
-their jobs run than ``at_once``; so one person's questions wait for each other, and those of others
-go on.  Up to a number of jobs of a person wait.
+Definition.  The person who waits longest for a turn is next, with the oldest of their jobs, if
+fewer of their jobs run than ``at_once``; so one person's questions wait for each other, and those
+of others go on.  Up to a number of jobs of a person wait.
 
 Definition.  A plan is *small* if its groups are listed and number at most 64; *large* if it finds
 bounds first, or has more than 4,096 groups or measures; and *medium* otherwise.  The class follows
@@ -13,7 +13,8 @@ a row that the plan does not say.
 
 Definition.  Answers of a class with tick T are sent at T, 2T, 4T, ... after their request arrived,
 at the first of these times at which they are ready.  An answer that is ready by T, as nearly all
-are, is sent at T whatever its data; which power of two a slower one needs is all that time tells.
+are, is sent at T for all data; for a slower one, timing reveals only the power of two that it
+needs.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ class AskJob:
         self.again = False
         self.ended: float | None = None
         self.told_at: float | None = None
-        """From when on its end may be told, once that is known."""
+        """From when on its end may be reported, once that is known."""
         self.keys: frozenset[str] = frozenset()
         self.events: list[str] = ["queued"]
         self._changed = threading.Condition()
@@ -146,7 +147,7 @@ class AskJob:
 
     @property
     def charged(self) -> bool:
-        """Whether something was paid for: from then on, only an answer or a retry is told."""
+        """Whether something was paid for: from then on, only an answer or a retry is reported."""
         return "charged" in self.events
 
     @property
@@ -156,7 +157,7 @@ class AskJob:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The events that may be told before the end: those before data is read for the first time.
+        """Events that may be reported before the end: those before data is first read.
 
         Later ones, such as a second charge, come when something was read, and so depend on data.
         """
@@ -190,7 +191,7 @@ class AskJob:
             self._changed.notify_all()
 
     def put_back(self) -> None:
-        """Wait for another worker, once: this one has told that its files were replaced."""
+        """Wait for another worker, once: this one has reported that its files were replaced."""
         with self._changed:
             self.again, self.events = True, ["queued"]
 
@@ -199,7 +200,7 @@ class AskJob:
         self._end(result, None)
 
     def fail(self, error: DiscreetError) -> None:
-        """Take why there is none."""
+        """Take the reason for the failure."""
         self._end(None, error)
 
     def _end(self, result: Mapping[str, Any] | None, error: DiscreetError | None) -> None:
@@ -221,7 +222,7 @@ class AskJob:
         loop, over = asyncio.get_running_loop(), asyncio.Event()
 
         def told() -> None:
-            with suppress(RuntimeError):  # nobody waits any more, and the loop is closed
+            with suppress(RuntimeError):  # no caller waits any more, and the loop is closed
                 loop.call_soon_threadsafe(over.set)
 
         with self._changed:
@@ -298,7 +299,7 @@ class FairQueue:
             self._changed.notify_all()
 
     def stop(self) -> list[AskJob]:
-        """Hand out nothing more, and return what is left."""
+        """Hand out no more jobs, and return the remaining ones."""
         with self._changed:
             self._stopped = True
             left = [job for jobs in self._waiting.values() for job in jobs]

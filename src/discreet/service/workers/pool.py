@@ -3,25 +3,25 @@
 Trust: kernel.
 
 A worker that takes longer than its plan allows is killed, and its question is closed on record
-before anybody hears of it, as after every failure that data may have caused; so it is when a worker
-dies of itself.  A worker that somebody else kills, and one whose job is canceled, leaves its
-question open: asking again completes it at no charge.  Each attempt reads the data again, and how
-long that takes may show, so the third one that ends without an answer closes its question too; once
-the owner has reopened it, there are three more.  In all of these cases the caller is told the same:
-try again.  A new worker takes the place of each that ends.
+before the caller gets a response, as after every failure that data may have caused; the same holds
+if a worker crashes by itself.  A worker that is killed from outside, or whose job is canceled,
+leaves its question open: asking again completes it at no charge.  Each attempt reads the data
+again, and how long that takes may show, so the third one that ends without an answer closes its
+question too; once the owner has reopened it, there are three more.  In all of these cases the
+caller gets the same response: try again.  A new worker takes the place of each that ends.
 
 While the ledger cannot be written, closing is tried again every second, and the caller hears
 nothing until it is on record or the server stops.  A worker that starts the same question meanwhile
-is killed before it hears that it may read, and whoever asked waits for the same entry.
+is killed before it gets permission to read, and its caller waits for the same entry.
 
-A worker whose files were replaced ends too, and the next one opens what lies there now.  A question
-that was refused for it before it was charged is carried out there.  Where the new files do not fit
-the policy, every call is told so until they do.
+A worker whose files were replaced ends too, and the next one opens the new files.  A question that
+was refused for this reason before its charge is carried out there.  If the new files do not fit the
+policy, every call gets that error until they do.
 
-Where no worker can be started, since descriptors, processes or memory are short, or where it ends
-before it is ready, it is tried again every second; meanwhile the workers that are ready go on, and
-without any the caller is told to try again.
-Nobody waits for a worker that will not come: what is queued when the pool closes is told the same.
+If no worker can be started, because descriptors, processes or memory are short, or if it ends
+before it is ready, the pool retries every second; meanwhile the ready workers go on, and without
+any the caller gets an error to try again.
+No call waits for a worker that will not come: jobs queued when the pool closes get the same error.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ from discreet.service.workers.writer import (
 )
 
 SHORT: Final = (OSError, MemoryError, subprocess.SubprocessError)
-"""What is raised where descriptors, processes or memory are short."""
+"""Errors raised if descriptors, processes or memory are short."""
 UNHEARD: Final = (OSError, ValueError, MemoryError)
-"""What is raised where a worker is silent or gone, or what it says cannot be read."""
+"""Errors raised if a worker is silent or gone, or its message cannot be read."""
 END_SECONDS: Final = 5.0
 """How long a worker that has stopped talking may take to end."""
 WorkerProcess = tuple[socket.socket, subprocess.Popen[bytes]]
-"""A worker, and the socket through which it is told what to do."""
+"""A worker, and the socket through which it gets commands."""
 
 
 def started_worker(first: Mapping[str, object]) -> WorkerProcess:
@@ -94,17 +94,17 @@ def ends_by_itself(process: subprocess.Popen[bytes], *, within: float) -> bool:
 
 
 _OUTSIDE: Final = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, 0})
-"""How a worker ends that nobody's data has ended."""
+"""Exit statuses of a worker that data cannot have caused."""
 _TOLD: Final = {"charge": "charged", "start": "reading"}
-"""What a job is told of steps on record; that an answer is stored is told with the answer alone."""
+"""The steps on record that a job reports; a stored answer is reported only with the answer."""
 _START_SECONDS: Final = 120.0
 _PLAN_SECONDS: Final = 10.0
 """For how long a question is planned; the time follows from public facts alone (T1)."""
 _RECORD_SECONDS: Final = 60.0
-"""For how long a worker explains or labels what is on record."""
+"""The time limit for explaining or labeling entries on record."""
 _PAUSE: Final = 1.0
 _ATTEMPTS: Final = 3
-"""How often data is read for one charge, whoever stops it, each time that the owner lets it be."""
+"""How often data is read for one charge, however it stops, after each reopening by the owner."""
 
 
 @final
@@ -264,7 +264,7 @@ class Pool:
         return self._wait_for_change()
 
     def _wait_for_change(self) -> bool:
-        """Refuse jobs for a while, since nobody can work on them; return whether to stop."""
+        """Refuse jobs for a while, since no worker can run them; return whether to stop."""
         end = time.monotonic() + _PAUSE
         while (left := end - time.monotonic()) > 0:
             job = self._jobs.get(timeout=left)
@@ -394,7 +394,7 @@ class Pool:
 
     def _closed(self, key: str, *, only_often: bool) -> bool:
         """Close a question, or only one that was read often; return false where that failed."""
-        with suppress(Exception):  # whatever it is, it is not on record
+        with suppress(Exception):  # after any error, it is not on record
             if not only_often or self._ledger.attempts(key) >= _ATTEMPTS:
                 self._ledger.fail(key)
                 with self._lock:
@@ -404,7 +404,7 @@ class Pool:
 
 
 def stopped_error() -> EngineStopped:
-    """Return what is told of a worker that ended, whatever ended it."""
+    """Return the error for a worker that ended, for any cause."""
     return EngineStopped(
         what="the worker was stopped before the answer was there.",
         why="nothing more can be said without saying something of the data.",
@@ -413,7 +413,7 @@ def stopped_error() -> EngineStopped:
 
 
 def unplanned_error() -> UnsupportedSQL:
-    """Return what is told of a question that takes too long to plan."""
+    """Return the error for a question that takes too long to plan."""
     return UnsupportedSQL(
         what=f"planning this question takes longer than {_PLAN_SECONDS:.0f} seconds.",
         why="others wait for the same workers.",
@@ -422,7 +422,7 @@ def unplanned_error() -> UnsupportedSQL:
 
 
 def unopened_error(error: DiscreetError) -> UnreadableSource:
-    """Return what is told while the data cannot be opened; it names no value of it."""
+    """Return the error while the data cannot be opened; it contains no data value."""
     return UnreadableSource(
         what=f"the data of this dataset cannot be opened: {error.what}",
         why="its files are not there, or not as its policy says.",

@@ -107,7 +107,7 @@ class Worker:
                 )
 
     def _record(self, job: Job) -> LedgerView:
-        """Return the ledger, as far as whoever asks may see it."""
+        """Return the ledger, as far as the caller may see it."""
         ledger, until = opened_ledger(self._whole), job["until"]
         return ledger if until is None else PublishedLedger(ledger, Receipt.read(until))
 
@@ -136,7 +136,7 @@ class Worker:
         plan = session.plan(form.asked, **options)
         quick = time.monotonic() - begun < _CURVE_SECONDS
         self._check_least(plan.price if form.error else form)
-        if plan.digest in job["untold"]:  # whether it is on record yet is told at its tick
+        if plan.digest in job["untold"]:  # its record is reported at its tick
             plan = replace(plan, budget_preview=None)
         size = class_of(plan).name
         curve = _curve(session, form, plan) if job.get("curve") and quick else []
@@ -175,7 +175,7 @@ class Worker:
         return {**_answer(release, session), "class": size.name}
 
     def _check_least(self, asked: QuestionDocument | Price) -> None:
-        """Refuse what costs less than the policy allows, whatever is bought with it (T1)."""
+        """Refuse prices below the policy's minimum, for every purchase (T1)."""
         least = self._whole.policy.limits.min_epsilon
         for name in _EPSILONS + _RHOS:
             given = getattr(asked, name, None)
@@ -213,7 +213,7 @@ def _curve(session: Session, form: QuestionDocument, plan: Plan) -> list[dict[st
 
 
 def mapped_bytes() -> int:
-    """Return how much memory this process has mapped: libraries and stacks, mostly.
+    """Return the mapped memory of this process: mostly libraries and stacks.
 
     >>> mapped_bytes() > 0
     True
@@ -259,7 +259,7 @@ def serve(channel: socket.socket) -> None:
     except DiscreetError as error:
         send_message(channel, error_message(error))
         return
-    with ledger:  # let go of before this process ends, so that nobody finds it half in use
+    with ledger:  # closed before this process ends, so that no process finds it half in use
         _work(start, ledger, limits, channel)
 
 
@@ -287,7 +287,7 @@ def _reply(worker: Worker, job: Job, channel: socket.socket) -> dict[str, Any]:
 
 
 def unexpected_error() -> EngineFailed:
-    """Return the error that stands for all that are not ours."""
+    """Return the error that replaces all foreign ones."""
     return EngineFailed(
         what="the question could not be worked on.",
         why="what is known of the reason may hold values of the data.",

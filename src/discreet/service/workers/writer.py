@@ -6,8 +6,8 @@ What changes the ledger is sent to the process that writes, through a Unix socke
 JSON frames.  A request arrives as a tree, a scope and a key: the writer works out the price itself,
 believes no amount that it is sent, and makes the step durable before it answers.  One thread serves
 each connection, and all of them queue at the one writer, so that charges share commits.  Looking
-needs no lock: each process follows the entries that are stored, all of which are durable.  Its view
-may lag, so what it says of a budget is a preview.
+needs no lock: each process follows the stored entries, which are all durable.  Its view may lag, so
+what it says of a budget is a preview.
 
 Definition.  A connection is ready if a writer of the right ledger has answered every request that
 was sent through it.  It stops being ready before a request is sent, and is ready again once a reply
@@ -69,7 +69,7 @@ _BACKLOG: Final = 256
 _TIMEOUT: Final = 60.0
 _PAUSE: Final = 0.1
 _SHORT: Final = (OSError, RuntimeError, MemoryError)
-"""What is raised if descriptors, threads or memory are short."""
+"""Errors raised if descriptors, threads or memory are short."""
 _VERBS: Final = frozenset({"charge", "begin", "start", "release", "fail", "describe"})
 _STEPS: Final = {"begin": ("charge", "start")}
 _RESULTS: Final[Mapping[str, type[Any]]] = {
@@ -87,7 +87,7 @@ def send_message(channel: socket.socket, message: Mapping[str, object]) -> None:
 
 
 def _plain(value: object) -> object:
-    """Write what is sent as JSON: an answer, a request, a description, or a receipt."""
+    """Write a message as JSON: an answer, a request, a description, or a receipt."""
     match value:
         case bytes():
             return base64.b64encode(value).decode("ascii")
@@ -203,7 +203,7 @@ class RemoteWriter(LedgerConnection):
         return cast("Result", _read_result(self._taking_turns(lambda: self._asked(message))))
 
     def close(self) -> None:
-        """Close the socket and the store; whoever waits for a reply is told at once."""
+        """Close the socket and the store; pending requests fail at once."""
         self._gone = True  # before the socket is looked at: _connect does it the other way round
         connected = self._socket
         if connected is not None:
@@ -370,7 +370,7 @@ class WriterSocket:
             result = _act(self._ledger, message)
         except DiscreetError as error:
             return error_message(error)
-        except Exception:  # noqa: BLE001  the other end waits for an answer, whatever happened
+        except Exception:  # noqa: BLE001  the other end always waits for an answer
             return error_message(_misunderstood())
         verb = str(message["verb"])
         for step in _STEPS.get(verb, (verb,)):
@@ -422,7 +422,7 @@ def _listen_at(path: Path) -> socket.socket:
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             listening.bind(str(path))
-            path.chmod(0o600)  # nobody else can connect
+            path.chmod(0o600)  # no other user can connect
             listening.listen(_BACKLOG)
         except BaseException:
             listening.close()

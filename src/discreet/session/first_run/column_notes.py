@@ -26,7 +26,7 @@ _SHOWN: Final = 6
 
 
 def notes_of(proposals: Proposals | None, facts: ColumnFacts) -> Iterator[str]:
-    """Say what the rows say of a column, as far as it is about what is declared."""
+    """Describe what the rows show of a column, as far as it concerns its declaration."""
     columns = () if proposals is None else proposals.columns
     found = next((each for each in columns if each.facts.name == facts.name), None)
     if found is None:
@@ -91,7 +91,7 @@ def unit_words(guesses: Sequence[UnitGuess]) -> tuple[str, str]:
 
 
 def guess_words(epsilon: float) -> str:
-    """Say what an epsilon means: how often somebody who knows all others guesses right.
+    """Explain an epsilon: how often an attacker who knows all others guesses right.
 
     >>> guess_words(1.0)
     'a guesser is right at most 74 of 100 times'

@@ -1,4 +1,4 @@
-"""Tables that have no policy yet: what is proposed of them, and what their owner decides.
+"""Tables that have no policy yet: the proposal for them, and their owner's decisions.
 
 Trust: kernel.  What comes from rows is shown to the owner alone, and is written only if the owner
 accepts it.  A policy that names the id of its ledger never makes another one.
@@ -58,7 +58,7 @@ _WIDTH: Final = 98
 
 @final
 class NewTable:
-    """One table as it is found, and what is declared of it so far."""
+    """One table as found, and its declarations so far."""
 
     def __init__(self, name: str, source: object, answers: Answers, *, owner: bool) -> None:
         """Look at the columns; as the owner, also at how their cells can be read."""
@@ -147,7 +147,7 @@ class NewTable:
         self.facts = list(facts_from(self._said, self.look, self.proposals, kept))
 
     def table(self) -> TableFacts:
-        """Return what is declared of the table."""
+        """Return the declarations of the table."""
         return TableFacts(
             name=self.name,
             columns=tuple(each for each in self.facts if says_something(each, self.look)),
@@ -160,7 +160,7 @@ class NewTable:
         )
 
     def listed(self) -> list[ColumnFacts]:
-        """Return the columns of which something is declared: not those that name people."""
+        """Return the columns with declarations: not those that name people."""
         return [each for each in self.facts if each.name not in {*self.naming, *self.pointed}]
 
     @property
@@ -240,7 +240,7 @@ class PolicyProposal:
 
         Args:
             said: the columns that name a person, with commas, or ``row``.
-            public: the tables that anybody may see.
+            public: the public tables.
         """
         self.answers = replace(self.answers, unit=said)
         names = unit_said(said, self.columns).columns
@@ -308,7 +308,7 @@ class PolicyProposal:
         return any(each.own_name(column) is not None for each in others)
 
     def change(self, column: str, line: str, *, table: str | None = None) -> None:
-        """Change what is declared of a column, such as ``integer 0..110, no NULL`` or ``A, B``."""
+        """Change the declaration of a column, such as ``integer 0..110, no NULL`` or ``A, B``."""
         for each in self.tables:
             if table not in {None, each.name}:
                 continue
@@ -339,7 +339,7 @@ class PolicyProposal:
     def made(
         self, session: SessionSettings | None = None, *, accepted: str = LOOKED
     ) -> tuple[Policy, Schema]:
-        """Return the policy as it is read again, and its schema: it can be followed, and fits."""
+        """Return the policy as read back, and its schema: it is enforceable, and fits."""
         limits = {
             each.name: (each.proposals.max_rows, each.proposals.max_groups)
             for each in self.tables
@@ -365,8 +365,8 @@ class PolicyProposal:
 
         Args:
             path: where to write; nothing may be there yet.
-            data: where the data is, as seen from the policy.
-            ledger: where the ledger is made, as seen from the policy.
+            data: the location of the data, relative to the policy.
+            ledger: the location of the new ledger, relative to the policy.
         """
         refuse_overwriting(Path(path))
         rules, _ = self.made(SessionSettings(data=data, ledger=ledger))
@@ -386,7 +386,7 @@ class PolicyProposal:
             yield f"{table.name}{' (public)' if table.public else ''}{about}", table
 
     def __repr__(self) -> str:
-        """Say that there is a proposal, and show nothing of it: logs keep what is shown."""
+        """Mention the proposal, and show nothing of it: logs would keep it."""
         return "<proposals for a policy: not private; print it to read it>"
 
     def __str__(self) -> str:
@@ -428,7 +428,7 @@ def propose(
     Args:
         source: what ``open`` takes; a mapping from names to sources for several tables.
         unit: the column that names a person, or "row"; the most likely one unless given.
-        public: the tables that anybody may see.
+        public: the public tables.
         said: epsilon, delta, max_rows, max_groups and analysts, as texts; bounds, categories and
             types by the names of columns; csv, how the files are written.
 
@@ -492,7 +492,7 @@ def _address(ledger: str, policy: Path) -> str:
 
 
 def refuse_damaged(ledger: str, policy: Path) -> None:
-    """Refuse a file that is no ledger, or what a lost one left, before anybody answers questions.
+    """Refuse a file that is not a ledger, or the remains of a lost one, before asking questions.
 
     >>> refuse_damaged("a ledger that nobody has made", Path("policy.toml"))
     """
@@ -503,7 +503,7 @@ def refuse_damaged(ledger: str, policy: Path) -> None:
 
 
 def refuse_overwriting(path: Path) -> None:
-    """Refuse a path at which something lies.
+    """Refuse a path that exists.
 
     >>> refuse_overwriting(Path("a policy that nobody has written"))
     """

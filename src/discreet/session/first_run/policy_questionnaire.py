@@ -1,14 +1,14 @@
-"""What is declared of a table, from answers and proposals, and the policy that it makes.
+"""The declarations of a table, from answers and proposals, and the resulting policy.
 
 Trust: public.
 
-What a person says comes first, then what was proposed from the rows and accepted by their owner,
-then the types that the names of columns suggest.  Without an owner's look nothing comes from rows:
-the largest cost in a table is somebody's.
+A person's answers come first, then proposals from the rows that their owner accepted, then the
+types that the names of columns suggest.  Without the owner's review nothing comes from rows: the
+largest cost in a table belongs to a person.
 
-What is declared of a column is one line that a person reads and edits: ``integer 16..95, no NULL``
+The declaration of a column is one line that a person reads and edits: ``integer 16..95, no NULL``
 and ``text black, hisp, "a, b"; same for a person`` are such lines: a type, then bounds or values,
-then what is said of NULL and of all rows of a person.
+then the rules for NULL and for all rows of a person.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Columns = Mapping[str, Type | None]
 ROW: Final = "row"
 USUAL_ROWS: Final = 10
 USUAL_GROUPS: Final = 4
-"""Rows and groups of one person that count, unless somebody says otherwise."""
+"""The default limits on rows and groups of one person."""
 LOOKED: Final = "confirmed by the owner after looking"
 UNSEEN: Final = "accepted for the owner as they were, with --accept-proposals"
 
@@ -70,7 +70,7 @@ _NAMES: Final = (
     (Type.INTEGER, "age year born count days hours minutes quantity qty"),
     (Type.FLOAT, "cost price amount income salary fee rate weight height bmi distance temperature"),
 )
-"""Words in the names of columns, and the types that they mostly go with."""
+"""Words in the names of columns, and their usual types."""
 _ID: Final = re.compile(
     r"(^|_)(id|nr|no|num|number|uuid|person|people|patient|user|customer|client|subject|member|"
     r"student|pupil|employee|respondent|household|account|participant)"
@@ -116,11 +116,11 @@ def policy_of(
     """Return the policy of what has been decided.
 
     Args:
-        answers: what was said.
-        tables: what is declared of each table.
-        session: where data and ledger are.
+        answers: the answers to the questions.
+        tables: the declarations of each table.
+        session: the locations of data and ledger.
         limits: the rows and groups of a person that are proposed, by the names of tables.
-        accepted: who let in what was proposed from the rows, if anything was.
+        accepted: who accepted proposals from the rows, if any were.
 
     >>> people = TableFacts(name="people", columns=())
     >>> policy = policy_of(Answers(unit="row"), [people], session=SessionSettings(data="p.csv"))
@@ -230,7 +230,7 @@ def types_said(answers: Answers, look: FirstLook) -> dict[str, Type]:
 def facts_from(
     answers: Answers, look: FirstLook, proposals: Proposals | None, naming: Sequence[str]
 ) -> Iterator[ColumnFacts]:
-    """Return what is declared of each column, in their order; ``naming`` are those of people."""
+    """Return the declaration of each column, in order; ``naming`` are those of people."""
     columns = look.columns
     bounds, listed = (
         {known(name, columns): value for name, value in said.items()}
@@ -273,7 +273,7 @@ def says_something(facts: ColumnFacts, look: FirstLook) -> bool:
 
 
 def known(name: str, columns: Columns) -> str:
-    """Return the column that somebody means, or refuse a name that is none."""
+    """Return the named column, or refuse an unknown name."""
     matches = [column for column in columns if folded(column) == folded(name.strip())]
     if not matches:
         raise UnknownName(
@@ -315,7 +315,7 @@ _TRUTH: Final = {"true": True, "false": False}
 
 
 def line_of(facts: ColumnFacts) -> str:
-    """Write what is declared of a column.
+    """Write the declaration of a column.
 
     >>> age = ColumnFacts(name="age", type=Type.INTEGER, low=Fraction(16), high=Fraction(95))
     >>> line_of(age), line_of(ColumnFacts(name="d", type=Type.TEXT, categories=("a", "b, c")))
@@ -484,7 +484,7 @@ def _integer(text: str) -> int:
 
 
 def are_whole(values: Sequence[str]) -> bool:
-    """Say whether all values are whole numbers, written as such: 01 is a text.
+    """Say whether all values are integers, written as such: 01 is a text.
 
     >>> are_whole(["1", "-2"]), are_whole(["01"]), are_whole(["a"])
     (True, False, False)

@@ -1,7 +1,7 @@
 """What the owner's check reports: one finding per promise, and how counts are distributed.
 
-Trust: kernel.  These are exact numbers about the data, for its owner only: whatever shows a report
-says first that it is not private.
+Trust: kernel.  These are exact numbers about the data, for its owner only: every display of a
+report says first that it is not private.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Finding:
         detail: str,
         trusted: bool = False,
     ) -> Self:
-        """Take how many break a promise; the braces in ``detail`` stand for their share."""
+        """Take how many break a promise; the braces in ``detail`` are filled with their share."""
         share = Fraction(broken, of or 1)
         return cls(
             table=table,
@@ -227,7 +227,7 @@ class CheckReport:
         }
 
     def __repr__(self) -> str:
-        """Say that there is a report, and show nothing of it: logs keep what is shown."""
+        """Mention the report, and show nothing of it: logs would keep it."""
         return "<report of a check: not private; print it to read it>"
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
 """The owner's check: every promise and declaration of a policy, held against the data.
 
-Trust: kernel.  It reads private tables and returns exact numbers: whoever may call it may read the
-data.  Nothing that answers questions imports it, and it opens no ledger.
+Trust: kernel.  It reads private tables and returns exact numbers: its callers must be allowed to
+read the data.  Code that answers questions does not import it, and it opens no ledger.
 
 Prices rest on constant columns, on those that hold the same in several tables, and on links; keys
 of public tables are enforced where they are joined.  A column is constant if no unit has two values
@@ -13,7 +13,7 @@ unreadable cell is NULL.  So a fact that does not hold costs accuracy.
 
 Limits on the rows and groups of a unit are enforced; what they cut off costs accuracy, and error
 bars do not show it.  Which groups there are depends on a question.  Here they are those of one
-column, for each described column that can tell groups apart and in which rows of a unit may differ;
+column, for each described column that can identify groups and may differ between rows of a unit;
 and the one group of a question without GROUP BY.
 """
 
@@ -84,7 +84,7 @@ def _constant(table: str, column: str, promise: str, number: int, broken: int) -
 
 
 def constant_findings(counting: ExactCounter, table: TableFacts) -> Iterator[Finding]:
-    """Check the columns of a private table in which all rows of a unit should agree."""
+    """Check the columns of a private table that should be constant within each unit."""
     unit = {folded(name) for name in table.unit}
     names = [each.name for each in table.columns if each.constant and folded(each.name) not in unit]
     if not names:
@@ -228,7 +228,7 @@ def _tells_groups(table: TableFacts, column: ColumnFacts) -> bool:
     if table.link is not None:
         owner.add(folded(table.link.column))
     plain = column.type not in {Type.FLOAT, Type.TIMESTAMP}
-    if column.low is not None and column.high is not None:  # a few whole numbers are groups too
+    if column.low is not None and column.high is not None:  # a few integers are groups too
         plain = column.type is Type.INTEGER and column.high - column.low < MOST_VALUES
     return plain and not column.constant and folded(column.name) not in owner
 
@@ -394,8 +394,8 @@ def check(
     costs no budget, needs no ledger and writes nothing.
 
     Args:
-        source: what ``discreet.open`` takes.
-        unit: who is protected; may stand in the policy.
+        source: any source of ``discreet.open``.
+        unit: who is protected; may come from the policy.
         policy: the owner's file, its text, or a Policy.
         tables: the name of the table, or which tables of a database are opened.
         performance: how the engine works.

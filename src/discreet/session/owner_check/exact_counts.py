@@ -98,7 +98,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def there(names: Iterable[str]) -> str:
-    """Return the condition that none of some columns is NULL; one that holds, if there is none.
+    """Return the condition that none of some columns is NULL; a true one for no columns.
 
     >>> there(["u0", "u1"]), there([])
     ('NOT u0 IS NULL AND NOT u1 IS NULL', 'TRUE')

@@ -7,7 +7,7 @@ it, and only what the owner accepts is written.  No proposal repeats a single pe
     types         the first type as which nearly all cells can be read
     bounds        inner quantiles, with several people beyond each, moved outward to a round number
     categories    values that at least ``HELD_BY`` people have; rarer ones are counted, not shown;
-                  of whole numbers if they leave gaps and none is rarer
+                  of integers if they leave gaps and none is rarer
     limits        rows and groups that 99 % of people do not exceed
     size          people and rows, rounded to one digit
     NULL, constant, key   yes or no, about all people
@@ -54,7 +54,7 @@ Shares = Mapping[str, Mapping[Type, Fraction]]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstLook:
-    """One table, as it is found.
+    """One table, as found.
 
     ``shares`` are those of the cells of CSV files, and empty unless the owner looks at the rows.
 
@@ -73,7 +73,7 @@ class FirstLook:
         return column in self.stored and self.stored[column].cells is not None
 
     def proposed(self, column: str) -> Type | None:
-        """Return the type that the values of a column have; None if nobody looked at them."""
+        """Return the type that the values of a column have; None if they were not read."""
         shares = None if self.shares is None else self.shares.get(column)
         if not shares:
             return None
@@ -89,7 +89,7 @@ class FirstLook:
         }
 
     def lines(self, types: Mapping[str, Type]) -> Iterator[str]:
-        """Say the same in words, with a warning; nothing if nobody looked at the rows."""
+        """Say the same in words, with a warning; an empty text if the rows were not read."""
         if self.shares is not None:
             yield WARNING
         for name, share in self.unreadable(types).items():
@@ -153,12 +153,12 @@ def _shares(counting: ExactCounter, look: FirstLook) -> Shares:
 HELD_BY: Final = 20
 """So many people have a value that is proposed."""
 MOST_CATEGORIES: Final = 50
-"""More values than these are no list that somebody reviews."""
+"""More values than these are too many for an owner to review."""
 FEW_NUMBERS: Final = 100
-"""A whole number with no more values than these tells groups apart."""
+"""An integer column with at most this many values is taken for a group label."""
 _NEARLY: Final = Fraction(99, 100)
 BEYOND: Final = 5
-"""So many people, at least, lie beyond an inner quantile."""
+"""The least number of people beyond an inner quantile."""
 _HELD: Final = Fraction(99, 100)
 _INNER: Final = Fraction(1, 200)
 _ALL_SEEN: Final = Fraction(3, 4)
@@ -173,7 +173,7 @@ _MONTHS: Final = 12
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnProposal:
-    """What is proposed for one column, and what the owner should see beside it.
+    """The proposal for one column, and notes for the owner.
 
     ``inside`` is the share of the cells that bounds hold or categories list, ``null`` that of empty
     ones and ``lost`` that of cells of another type; ``rarer`` counts values that too few people
@@ -194,7 +194,7 @@ class ColumnProposal:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposals:
-    """All that is proposed for one table, from its rows; ``unnamed``: some belong to nobody.
+    """All that is proposed for one table, from its rows; ``unnamed``: some rows belong to no unit.
 
     >>> Proposals(columns=(), people=545, rows=4360).size
     PublicSize(people=500, rows=4000)
@@ -294,7 +294,7 @@ def unit_guesses(look: FirstLook, source: object) -> tuple[UnitGuess, ...]:
 
 
 def csv_form(look: FirstLook, source: object) -> CsvFormat | None:
-    """Return how numbers and days of a CSV file seem to be written, where that is not as usual.
+    """Return the likely format of numbers and dates in a CSV file, if it is unusual.
 
     Only columns whose cells are neither numbers nor days otherwise are looked at.
     """
@@ -310,7 +310,7 @@ def csv_form(look: FirstLook, source: object) -> CsvFormat | None:
 
 
 def _form_of(cells: Sequence[str], form: CsvFormat) -> CsvFormat:
-    """Return the form in which nearly all of some cells are numbers, or days."""
+    """Return the format that reads nearly all of some cells as numbers, or dates."""
     most = max(Fraction(2), _MOSTLY * len(cells))
     days = [found for cell in cells if (found := _DAY.fullmatch(cell)) is not None]
     numbers = sum(_COMMA.fullmatch(cell) is not None for cell in cells)
@@ -392,7 +392,7 @@ def propose_columns(counting: ExactCounter, table: TableFacts, look: FirstLook) 
 def _looked_at(
     counting: ExactCounter, table: TableFacts, column: ColumnFacts
 ) -> tuple[ColumnProposal, bool]:
-    """Propose facts of a column; say whether nobody has two rows with one value."""
+    """Propose facts of a column; return whether no unit has two rows with the same value."""
     relation, unit = counting.units(table, [column.name])
     cells = listed([*unit, "c0"])
     by_value = f"SELECT {cells}, COUNT(*) AS n FROM t WHERE {there(unit)} GROUP BY {cells}"
@@ -474,7 +474,7 @@ def _bounds(
 
 
 def _inner(values: Sequence[_Held], known: int, *, top: bool) -> Any:
-    """Return the value beyond which a two-hundredth of the cells lie, and those of some people."""
+    """Return a value exceeded by a two-hundredth of the cells, and by those of some people."""
     beyond, people = Fraction(0), 0
     for each in reversed(values) if top else values:
         beyond, people = beyond + each.rows, people + each.people

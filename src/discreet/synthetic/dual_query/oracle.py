@@ -1,14 +1,14 @@
 """A row that as many drawn queries as possible hold for: local search, one column at a time.
 
-Trust: public.  Drawn queries are released, so whatever is done with them is post-processing; an
-oracle that finds a poor row costs accuracy.
+Trust: public.  Drawn queries are released, so any use of them is post-processing; an oracle that
+finds a poor row costs accuracy.
 
 The best row for drawn queries, by integer programming.
 
 Definition.  A variable z for each bit that the sample names, with at most one of a column's bits
 set (exactly one where all of its codes are named), and a variable c for each drawn conjunction.
-Where the conjunction was drawn, c <= l for each of its literals l (a bit, or 1 - z): tighter than
-one bound for their sum.  Where its negation was drawn, c >= sum of l - (width - 1).
+If the conjunction was drawn, c <= l for each of its literals l (a bit, or 1 - z): tighter than one
+bound for their sum.  If its negation was drawn, c >= sum of l - (width - 1).
 The sum of c over the former, less that over the latter, is maximized.
 """
 
@@ -86,7 +86,7 @@ class LocalSearch:
     few columns, that decides: on 512,000 columns, 58 % of drawn queries held for the best row from
     random starts alone, and more than 99.9 % with the vote (docs/benchmarks/synthetic.md).
 
-    Columns of the domain are groups of which exactly one bit holds.  A domain of columns with two
+    Each column of the domain is a group of bits with exactly one set.  A domain of columns with two
     codes leaves all bits free.
 
     >>> from discreet.noise import KeyedEntropy
@@ -191,7 +191,8 @@ _HALF = 0.5
 class ExactSearch:
     """Solve for the best row with HiGHS; ``nodes`` bounds its search, None proves the optimum.
 
-    Where the solver stops without a row, or with one below that of local search, the latter counts.
+    If the solver stops without a row, or with one worse than that of local search, the latter
+    counts.
 
     >>> from discreet.noise import KeyedEntropy
     >>> from discreet.synthetic.dual_query.conjunctions import Conjunctions

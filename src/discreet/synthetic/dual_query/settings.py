@@ -8,9 +8,9 @@ exp(eta (k c_q / N - q(x_1) - ... - q(x_k))), where c_q is the count of q, and N
 
 Theorem (key ``dual-query``; Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, Dual Query; Cesar and
 Rogers 2021).  Let one unit move counts as ``query-counts`` says, by at most d. Then the log-ratio
-of the laws of one draw after k rows has a range of at most eta k d / N where a unit is added or
-removed, and of at most 2 eta k d / N where one replaces another.  So all draws together are
-rho-zCDP with rho = s eta^2 d^2 T (T-1) (2T-1) / (48 N^2), or four times that where units are
+of the distributions of one draw after k rows has a range of at most eta k d / N where a unit is
+added or removed, and of at most 2 eta k d / N where one replaces another.  So all draws together
+are rho-zCDP with rho = s eta^2 d^2 T (T-1) (2T-1) / (48 N^2), or four times that where units are
 replaced.  Rows are made from the drawn queries alone, and cost nothing more. Proof in
 docs/proofs/synthetic.md. N is fixed before: the number of rows where all tables have one size,
 otherwise a noisy count that was paid for, or any other public number.
@@ -26,16 +26,16 @@ The draws are the only step that sees counts of the data.
 Definition (Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014).  In each round s queries are drawn by
 exponential weights, and the oracle looks for a row that as many of them as possible hold for.  A
 query that the rows so far answer too low is drawn more often.  (The listing in the paper has both
-signs reversed; its proofs and its authors' program run what is written here.)  Released are the T
-rows; the answer to a query is its average over them.
+signs reversed; its proofs and its authors' program agree with this definition.)  The T rows are
+released; the answer to a query is its average over them.
 
 Columns that no drawn query names are free: every code meets as many drawn queries.  They keep the
 code of the row before, so that a query which once held goes on holding until its negation is drawn.
 With fresh codes instead, it has to be drawn again for every row.
 
-Theorem keys: ``dual-query`` for the price, ``exponential-inversion`` for the law of the draws.
-Scores are the integers k c_q - N (q(x_1) + ... + q(x_k)), and the rate is eta / N: nothing is
-rounded.
+Theorem keys: ``dual-query`` for the price, ``exponential-inversion`` for the distribution of the
+draws. Scores are the integers k c_q - N (q(x_1) + ... + q(x_k)), and the rate is eta / N: nothing
+is rounded.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class DualQuerySettings:
         freeze(self, rate=positive(self.rate, name="rate"))
 
     def draw_range(self, earlier: int, *, moved: int, replaces: bool) -> Fraction:
-        """Return the range of the log-ratios of one draw after so many rows.
+        """Return the range of the log-ratios of one draw after this number of rows.
 
         >>> DualQuerySettings(rounds=9, samples=1, rate=Fraction(1), rows=10).draw_range(
         ...     5, moved=1, replaces=True)
@@ -109,7 +109,7 @@ class DualQuerySettings:
         return self.samples * self.draw_range(1, moved=moved, replaces=replaces) ** 2 * squares / 8
 
     def tree(self, *, queries: int, moved: int, unit: PrivacyUnit) -> Node:
-        """Return what is charged, with ``queries`` conjunctions: each round, or their zCDP sum."""
+        """Return the charge for ``queries`` conjunctions: each round, or their zCDP sum."""
         replaces = unit.relation.replaces
         if self.rounds > _ROUNDS_IN_TREE:
             loss = ZeroConcentrated(rho=self.rho(moved=moved, replaces=replaces))
@@ -136,7 +136,7 @@ class DualQuerySettings:
             yield Repeat(leaf, self.samples)
 
     def advanced_epsilon(self, *, moved: int, replaces: bool, delta: float) -> float:
-        """Return the epsilon of advanced composition, by which published runs were priced.
+        """Return the epsilon of advanced composition, which priced published runs.
 
         A figure to compare with, not a charge.
         """
@@ -154,10 +154,10 @@ def default_settings(
 ) -> DualQuerySettings:
     """Return settings that spend rho: rounds and samples both grow like the root of N root(rho).
 
-    With b = rho N^2 / d^2, as it is where units are replaced, T is 0.7 b^(1/4), and s is what the
-    price leaves.  They are functions of public numbers.  The constants, 0.7 and the rate, were
-    fitted to settings that an uncharged search on the tables Adult and KDD99 had found: so errors
-    on these two tables are no independent evidence of how well the defaults do elsewhere.
+    With b = rho N^2 / d^2, as for replaced units, T is 0.7 b^(1/4), and s is what the price leaves.
+    They are functions of public numbers.  The constants, 0.7 and the rate, were fitted to settings
+    that an uncharged search on the tables Adult and KDD99 had found: so errors on these two tables
+    are no independent evidence of how well the defaults do elsewhere.
     There are at most 1024 rounds of 8192 samples; beyond, part of the price stays unspent.
 
     >>> default_settings(rows=30162, rho=Fraction("0.0593"), moved=1, replaces=True)

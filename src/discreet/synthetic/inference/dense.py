@@ -8,7 +8,7 @@ Marginals of a vector with one number for each possible row, and back.
 
 The columns are split in two halves of about equal size, so that the vector is a matrix.  Marginals
 that share their columns of the left half share one pass over the matrix, whose inner loop runs
-along whole rows of it; what is left is small.
+along whole rows of it; the remaining work is small.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class DenseModel:
 
     @property
     def total(self) -> float:
-        """How many rows the model stands for."""
+        """How many rows the model represents."""
         return float(self.counts.sum())
 
     def marginal(self, columns: Sequence[int]) -> Vector:
@@ -98,7 +98,7 @@ class DenseModel:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dense:
-    """Fit the chances of all possible rows by entropic mirror descent.
+    """Fit the probabilities of all possible rows by entropic mirror descent.
 
     >>> from fractions import Fraction
     >>> domain = CodedDomain(("a", "b"), (2, 2))

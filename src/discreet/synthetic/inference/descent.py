@@ -2,10 +2,10 @@
 
 Trust: public.
 
-Definition.  A model assigns to row x the chance proportional to exp(sum over r of t_r[x_r]), with
-one array of parameters t_r for each measured marginal r.  The objective f is convex in the chances.
-Mirror descent with the entropy as its potential moves t to t - a g, where g is the derivative of f
-by the expected marginals: it never needs the chances of single rows.
+Definition.  A model assigns to row x the probability proportional to exp(sum over r of t_r[x_r]),
+with one array of parameters t_r for each measured marginal r.  The objective f is convex in the
+probabilities. Mirror descent with the entropy as its potential moves t to t - a g, where g is the
+derivative of f by the expected marginals: it never needs the probabilities of single rows.
 A step a is accepted if the objective falls by at least a quarter of a <g, m - m'>, where m and m'
 are the marginals before and after; otherwise it is halved.  Accepted steps grow.  Between steps the
 parameters are extrapolated along their last move (momentum), and momentum starts over when the
@@ -32,7 +32,7 @@ _SMALLEST: Final = 2.0**-40
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """When to stop: after so many steps, or when a step gains next to nothing.
+    """When to stop: after this number of steps, or when a step gains next to nothing.
 
     ``tolerance`` is the gain of ten steps, as a share of the number of measured cells; the noise
     alone contributes one half for each of them.
@@ -57,7 +57,7 @@ def descend(
         return start
     sharpness = targets.total * float(
         sum(targets.precisions[begin] for begin in targets.starts)
-    )  # of the objective, in the L1 norm, along chances times the total
+    )  # of the objective, in the L1 norm, along probabilities times the total
     step, momentum = 4.0 / sharpness, 1.0
     theta = ahead = start
     expected = ahead_expected = expectations(start)

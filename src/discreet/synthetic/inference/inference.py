@@ -37,7 +37,7 @@ Codes = NDArray[np.unsignedinteger[Any]]
 
 
 class Model(Protocol):
-    """A law of rows, times a number of rows that was itself inferred from noisy counts."""
+    """A distribution of rows, times a number of rows that was itself inferred from noisy counts."""
 
     @property
     def domain(self) -> CodedDomain:
@@ -46,7 +46,7 @@ class Model(Protocol):
 
     @property
     def total(self) -> float:
-        """How many rows the model stands for: inferred, never a true count, at least 0."""
+        """How many rows the model represents: inferred, never a true count, at least 0."""
         ...
 
     def marginal(self, columns: Sequence[int]) -> NDArray[np.float64]:
@@ -230,7 +230,7 @@ class Targets:
     total: float
 
     def slices(self) -> tuple[slice, ...]:
-        """Return where each marginal lies in ``values``."""
+        """Return the position of each marginal in ``values``."""
         bounds = (*self.starts, self.values.size)
         return tuple(slice(start, end) for start, end in itertools.pairwise(bounds))
 
@@ -292,7 +292,7 @@ def _checked(domain: CodedDomain, measurement: Measurement) -> Marginal:
 
 
 def _total(values: dict[Marginal, Vector], precisions: dict[Marginal, float]) -> float:
-    """Return the number of rows, of least variance; a model stands for one row at least."""
+    """Return the minimum-variance estimate of the number of rows, at least 1."""
     if not values:
         return _FEWEST_ROWS
     certainty = [precisions[marginal] / values[marginal].size for marginal in values]

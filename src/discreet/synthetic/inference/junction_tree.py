@@ -96,7 +96,7 @@ class JunctionTree:
 def declared_bytes(
     domain: CodedDomain, marginals: Sequence[Marginal], cells: int | None = None
 ) -> int:
-    """Return how much memory a junction tree of these marginals takes; of so many cells, if known.
+    """Return the memory of a junction tree of these marginals; with this number of cells, if known.
 
     >>> declared_bytes(CodedDomain(("a", "b", "c"), (2, 2, 2)), [(0, 1), (1, 2)])
     1152
@@ -108,7 +108,7 @@ def declared_bytes(
 
 @final
 class _Law:
-    """Log-chances of cliques as a function of the parameters."""
+    """Log-probabilities of cliques as a function of the parameters."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Inference in closed form, where the measured marginals are single columns and a forest of pairs.
+"""Inference in closed form, if the measured marginals are single columns and a forest of pairs.
 
 Trust: public.
 

@@ -2,8 +2,8 @@
 
 Trust: public.
 
-Definition.  The law is the product of the chances of the first clique and, for each further clique
-C with separator S, of the chances of C given S.
+Definition.  The distribution is the product of the probabilities of the first clique and, for each
+further clique C with separator S, of the probabilities of C given S.
 Rows are made in the same order.  The codes of the first clique are apportioned to all rows; then,
 for each value of a separator, the codes of the new columns are apportioned to the rows that have
 this value, which are taken in random order.  Cliques are those of the triangulated graph: given
@@ -28,10 +28,10 @@ running intersection property: columns that two cliques share are in all cliques
 
 Marginals of all cliques of a tree from a potential for each: two passes of messages.
 
-Definition.  With log-potentials f_C, the law is proportional to exp(sum of f_C[x_C]).  Messages go
-from the leaves to the root and back; afterwards the belief of each clique is the logarithm of its
-marginal, up to one constant (Lauritzen and Spiegelhalter 1988).  All sums are taken in log space,
-so that no parameter is too large.
+Definition.  With log-potentials f_C, the distribution is proportional to exp(sum of f_C[x_C]).
+Messages go from the leaves to the root and back; afterwards the belief of each clique is the
+logarithm of its marginal, up to one constant (Lauritzen and Spiegelhalter 1988).  All sums are
+taken in log space, so that no parameter is too large.
 """
 
 from __future__ import annotations
@@ -100,10 +100,10 @@ class TreeModel:
         return self.total * self._across(wanted, {})
 
     def _across(self, free: Marginal, fixed: Mapping[int, int]) -> Vector:
-        """Return the chances of free columns and of one code in each fixed column.
+        """Return the probabilities of free columns and of one code in each fixed column.
 
-        Where the tables on the way would have too many cells at once, one free column is fixed to
-        each of its codes in turn: that takes longer, and bounded memory.
+        If intermediate tables would have too many cells at once, one free column is fixed to each
+        of its codes in turn: that takes longer, and bounded memory.
         """
         if free and self._largest(free, fixed) > AT_ONCE:
             column = max(free, key=lambda one: self.domain.sizes[one])
@@ -139,7 +139,7 @@ class TreeModel:
         for number in range(len(cliques) - 1, -1, -1):
             separator = separators[number]
             if number and seen[number] <= set(separator):
-                continue  # what lies beyond is summed out, and sums to one
+                continue  # the part beyond is summed out, and sums to one
             kept = seen[number] | set(separator)
             own = tuple(column for column in cliques[number] if column in kept | met[number])
             shown = kept - set(fixed)
@@ -155,7 +155,7 @@ class TreeModel:
         return max(self.domain.size(needed) for _, _, needed, _ in self._messages(free, fixed))
 
     def _given(self, number: int, kept: Marginal) -> tuple[Vector, Marginal]:
-        """Return the chances of some columns of a clique, given its separator, which is in them."""
+        """Return the probabilities of some columns of a clique, given its separator among them."""
         chances = self._known.get((number, kept))
         if chances is None:
             belief, clique = self.beliefs[number], self.tree.cliques[number]
@@ -182,7 +182,7 @@ class TreeModel:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class RowStep:
-    """Draw new columns given known ones: one row of chances for each value of the known ones."""
+    """Draw new columns given known ones: one row of probabilities for each known value."""
 
     known: Marginal
     new: Marginal
@@ -190,7 +190,7 @@ class RowStep:
 
     @classmethod
     def of(cls, clique: Marginal, known: Marginal, belief: Vector) -> RowStep:
-        """Turn the chances of a clique into chances given some of its columns.
+        """Turn the probabilities of a clique into probabilities given some of its columns.
 
         >>> RowStep.of((0, 1), (1,), np.array([[0.1, 0.2], [0.3, 0.4]])).chances.tolist()
         [[0.1, 0.3], [0.2, 0.4]]
@@ -318,7 +318,7 @@ def shuffled(count: int, stream: Entropy) -> NDArray[np.intp]:
 @final
 @dataclass(frozen=True, slots=True)
 class CliqueTree:
-    """Cliques in an order in which each follows its parent; the first has none (-1).
+    """Cliques in an order such that each follows its parent; the first has none (-1).
 
     >>> tree = clique_tree(CodedDomain(("a", "b", "c"), (2, 3, 4)), [(0, 1), (1, 2)])
     >>> tree.cliques, tree.parents, tree.separators
@@ -441,7 +441,7 @@ def join_cliques(cliques: Sequence[Marginal]) -> CliqueTree:
 
 
 def calibrated(tree: CliqueTree, potentials: Sequence[Vector]) -> list[Vector]:
-    """Return the log-marginals of all cliques, each normalized to chances that sum to one.
+    """Return the log-marginals of all cliques, each normalized to probabilities that sum to one.
 
     >>> tree = CliqueTree(((0, 1), (1, 2)), (-1, 0))
     >>> beliefs = calibrated(tree, [np.log([[1, 2], [3, 4]]), np.log([[1, 1], [1, 3]])])

@@ -8,7 +8,7 @@ times (its L1 distance to the model, less what noise alone would leave), and mea
 than two rounds are left, the last one spends the rest.
 
 Two changes.  A fit serves several rounds, which select different marginals: fits take the time, and
-selections by a model that is a few rounds old are hardly worse.  And noise is narrowed only where a
+selections by a model that is a few rounds old are barely worse.  And noise is reduced only if a
 whole batch of measurements taught less than noise would: many wide measurements, which inference
 makes consistent, tell more than few narrow ones.
 
@@ -50,7 +50,7 @@ _MEASURING: Final = Fraction(9, 10)
 _ROUNDS_A_COLUMN: Final = 16
 _MOST_CELLS: Final = 1 << 22
 _FITS: Final = 32
-_WORTH: Final = Fraction(1, 10**4)  # what is lost to rounding is less
+_WORTH: Final = Fraction(1, 10**4)  # the loss to rounding is less
 _NOISE: Final = math.sqrt(2 / math.pi)
 _SECONDS_A_CHECK: Final = 1.5e-6  # for each two columns; measured with 20 to 60 of them
 MOST_SECONDS: Final = 1800
@@ -118,7 +118,7 @@ class AIM:
         )
 
     def run(self, task: Task, measurer: JointMeasurer) -> None:
-        """Measure columns, then what is most wrong, until the price is spent."""
+        """Measure columns, then the marginals with the largest error, until the price is spent."""
         domain, total = task.domain, concentrated_price(task)
         each = total / self._nominal(task)
         for column in range(domain.columns):
@@ -149,7 +149,7 @@ class AIM:
         each: Fraction,
         rounds: int,
     ) -> list[tuple[Candidate, float]]:
-        """Take so many rounds with one model, and return what was measured and how noisily."""
+        """Take this number of rounds with one model; return measured candidates and their noise."""
         total, measured = concentrated_price(task), []
         for _ in range(rounds):
             if not offered:
@@ -179,7 +179,7 @@ class AIM:
         return best_fit(evidence.coded, evidence.measurements, zeros=zeros)
 
     def _most_cells(self, task: Task, measurer: JointMeasurer) -> float:
-        """Return how large the model may be by now: it grows with what is spent."""
+        """Return the current limit on the model's size: it grows with the spent price."""
         return float(self.max_cells * measurer.spent / concentrated_price(task))
 
     def _fitted(self, task: Task, measurer: JointMeasurer, start: Model | None) -> Model:
@@ -196,8 +196,8 @@ class AIM:
 def work_seconds(task: Task, rounds: int) -> float:
     """Estimate how long a run takes at most, on one core: it rarely takes all of its rounds.
 
-    Where a vector of all cells is out of reach, every round triangulates the graph of the model
-    once for each marginal that is on offer, which takes most of the time.
+    If a vector of all cells is too large, every round triangulates the graph of the model once for
+    each marginal that is on offer, which takes most of the time.
     """
     if task.domain.cells <= DENSE_CELLS:
         return 0.0
@@ -233,7 +233,7 @@ def _offered(closure: Sequence[tuple[Marginal, int]], model: Model) -> list[Cand
 
 
 def _noise_norm(variance: Fraction, cells: int) -> float:
-    """Return the L1 norm that noise of this variance has on so many cells, on average."""
+    """Return the mean L1 norm of noise of this variance on this number of cells."""
     return _NOISE * math.sqrt(variance) * cells
 
 

@@ -2,9 +2,9 @@
 
 Trust: kernel.
 
-Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014.  The rows of the game are what is released; nothing
-is measured but the number of rows, where that is not public.  Rounds and samples follow from the
-price and from that number, so the game runs under a filter.
+Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014.  The rows of the game are the release; only the
+number of rows is measured, if it is not public.  Rounds and samples follow from the price and from
+that number, so the game runs under a filter.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ _MOST_QUERIES: Final = 1 << 20
 class DualQuery:
     """Draw queries privately, and choose rows that answer them well.
 
-    ``queries`` is how many random conjunctions of ``width`` literals are answered; where it is
-    None, the queries of the workload are, or the cells of its marginals.  ``rows`` is the number of
-    rows where it is public; otherwise a noisy number is bought first.
+    ``queries`` is how many random conjunctions of ``width`` literals are answered; if it is None,
+    the queries of the workload are, or the cells of its marginals.  ``rows`` is the number of rows
+    where it is public; otherwise a noisy number is bought first.
 
     >>> DualQuery(queries=1000).document
     {'name': 'dual_query', 'queries': 1000, 'width': 3, 'rate': '2', 'rows': None}

@@ -30,7 +30,7 @@ from discreet.synthetic.inference.pair_forest import PairForest
 from discreet.synthetic.inference.tree_model import tree_cells, triangulated
 
 DENSE_CELLS: Final = 1 << 18
-"""Up to so many cells, a vector of all of them is faster than a junction tree."""
+"""Up to this number of cells, a vector of all of them is faster than a junction tree."""
 _ONCE: Final = Effort(steps=1)
 
 
@@ -126,7 +126,7 @@ class ModelRoom:
             self._cells.clear()
 
     def holds(self, marginal: Marginal, most: float) -> bool:
-        """Whether a model with this marginal has at most so many cells, and fits into memory.
+        """Whether a model with this marginal has at most this many cells, and fits memory.
 
         What constraints and earlier measurements take anyway is not held against it.
         """
@@ -137,7 +137,7 @@ class ModelRoom:
         return cells <= max(most, self._cells_with(())) and need <= MOST_BYTES
 
     def fits(self, most: int) -> bool:
-        """Whether a model of what is tied so far has so few cells, and fits into memory."""
+        """Whether a model of the cliques so far has at most this many cells, and fits memory."""
         if self._domain.cells <= DENSE_CELLS:
             return max(self._domain.sizes) <= most
         cells = self._cells_with(())

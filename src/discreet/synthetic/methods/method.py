@@ -39,7 +39,7 @@ _BITS: Final = 24
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be made: domain and workload, how one unit moves counts, and the price.
+    """The task of a method: domain, workload, sensitivity of the counts, and the price.
 
     The price is ``rho``, or a pure ``epsilon``.
     """
@@ -97,7 +97,7 @@ class Schedule:
 
 
 def _rho_of(steps: Mapping[Leaf, int], unit: PrivacyUnit) -> Fraction:
-    """Add up the rhos of steps; none may rest on an event of some chance."""
+    """Add up the rhos of steps; none may rest on an event of some probability."""
     total = Fraction(0)
     for step, times in steps.items():
         rho, beside = rho_sum(step, unit)
@@ -120,7 +120,7 @@ class Method(Protocol):
         ...
 
     def run(self, task: Task, measurer: JointMeasurer) -> NDArray[np.int64] | None:
-        """Take the steps; return rows of codes where these are what is released."""
+        """Take the steps; return rows of codes if these are the release."""
         ...
 
     def model(self, evidence: Evidence, zeros: tuple[ImpossibleCells, ...]) -> Model:

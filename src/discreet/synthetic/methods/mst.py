@@ -6,8 +6,8 @@ A third of the price goes to the single columns, a third to the selection of pai
 joins two parts of the tree, and a third to the pairs.  A pair scores the L1 distance between its
 counts and those that independent columns would have, by the noisy single columns.
 
-Beside constraints, pairs are offered only if the model still fits into memory with them; where none
-is left, fewer are measured than were paid for.
+With constraints, pairs are offered only if the model still fits into memory with them; if none is
+left, fewer are measured than were paid for.
 
 One part of the published method is left out: it merges values with noisy counts below three
 standard deviations into one.  Inference projects counts onto those that are possible, which brings

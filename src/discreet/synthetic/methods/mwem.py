@@ -53,7 +53,7 @@ _MOST_ROUNDS: Final = 10_000
 class MWEM:
     """Measure single cells, one a round.
 
-    ``rounds`` is 8 for each code but one of every column, where it is None; 2 at a pure price.
+    ``rounds`` is 8 for each code but one of every column, if it is None; 2 at a pure price.
 
     >>> MWEM(rounds=30).document
     {'name': 'mwem', 'rounds': 30, 'replays': 4}
@@ -118,7 +118,7 @@ class MWEM:
         zeros: tuple[ImpossibleCells, ...],
         before: DenseModel | None,
     ) -> DenseModel:
-        """Replay all measurements so far, from where the model stands."""
+        """Replay all measurements so far, starting from the current model."""
         first, *rest = measured
         marginals = [each.measurement for each in rest]
         rows = max(1.0, float(first.values[0]))

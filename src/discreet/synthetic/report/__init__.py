@@ -1,4 +1,4 @@
-"""How far a synthetic table is from the one it stands for, by released numbers alone.
+"""The distance of a synthetic table from its source, from released numbers alone.
 
 Trust: public.
 """

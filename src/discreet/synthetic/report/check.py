@@ -9,7 +9,7 @@ Theorem (key ``workload-check``).  If one unit moves the joint histogram by at m
 largest distance moves by at most d, and by at most 2 d where one unit replaces another.
 Proof.  Each distance to fixed numbers moves by no more than the counts of its marginal do in L1
 (key ``joint-histogram``), and so does the largest of them.  Rounding down to whole rows keeps a
-whole bound, since it commutes with adding whole numbers.
+whole bound, since it commutes with adding integers.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class CheckDraw:
         digest: str,  # noqa: ARG002  the ledger has it
         sources: tuple[tuple[str, str], ...],  # noqa: ARG002  the evidence names them
     ) -> bytes:
-        """Return what is stored."""
+        """Return the stored form."""
         (raw,) = raws
         largest = self.largest(JointHistogram.of(raw, self.sizes))
         released = int(self.noise.run(largest, entropy=entropy))

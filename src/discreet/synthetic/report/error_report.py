@@ -1,4 +1,4 @@
-"""How far a synthetic table may be from the one it stands for, in a table of bounds.
+"""Bounds on the distance of a synthetic table from its source.
 
 Trust: public.  Every number comes from the evidence: nothing here has seen the data.
 
@@ -8,7 +8,7 @@ Fact.  With N rows in the model, an L1 distance of at most a, and a number of ro
 most t <= a, the shares differ by at most (a + t) / 2 N in total variation.  Proof.  With n rows in
 the table, |D/n - p/N|_1 <= |D - p|_1 / N + |N - n| / N, and total variation is half of it.
 All bounds hold at once with the stated confidence (keys ``measured-marginal``,
-``selection-bound``).  Where the release says nothing of a marginal, there is no bound.
+``selection-bound``).  A marginal that the release does not constrain has no bound.
 
 Pictures of synthetic tables: a marginal with its bands, and pairs on a map.
 
@@ -56,9 +56,9 @@ class ErrorReport(Tabular, Shown):
     Attributes:
         names: the columns of the synthetic table.
         bounds: a bound for every marginal of the workload.
-        total: how many rows the model stands for.
+        total: how many rows the model represents.
         total_off: a bound on how far that is from the table's, None if nothing is known.
-        confidence: the chance with which all bounds hold at once.
+        confidence: the probability with which all bounds hold at once.
         checked: the largest distance of the workload, measured with noise, if that was bought.
         private: false if the evidence comes from a rehearsal.
     """

@@ -4,15 +4,15 @@ Trust: public.
 
 Theorem (key ``measured-marginal``).  A cell of the model is off by at most its distance from the
 noisy count of a larger marginal, projected, plus the noise of that; so a quantile of the noise of
-one cell, at the chance that is allowed for all cells together, bounds them all.
-Where no measured marginal holds these columns, cells have no half-width.
+one cell, at the probability that is allowed for all cells together, bounds them all.
+If no measured marginal holds these columns, cells have no half-width.
 
 The count of one query from the model: a range, or a conjunction, with a half-width.
 
 Theorem (key ``measured-marginal``).  A sum of cells of the model is off by at most its distance
-from the same sum of noisy counts, plus the noise of that sum; so a quantile of the noise of so many
-draws bounds it.  Where several measured marginals hold the columns, each may miss with its share of
-the chance, and the smallest bound holds.
+from the same sum of noisy counts, plus the noise of that sum; so a quantile of the noise of this
+number of draws bounds it.  If several measured marginals hold the columns, each may miss with its
+share of the probability, and the smallest bound holds.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class MarginalAnswer(Tabular, Shown):
         half_widths: by how much each count may be off, all at once; None where nothing is known.
         measured: the noisy counts that say most of these columns, if there are any.
         noise: a half-width for each of these noisy counts.
-        confidence: the chance with which all half-widths hold at once.
+        confidence: the probability with which all half-widths hold at once.
     """
 
     names: tuple[str, ...]
@@ -181,7 +181,7 @@ class QueryCount:
     Attributes:
         rows: what the model says.
         half_width: by how much that may be off; None where nothing is known.
-        confidence: the chance with which it is not off by more.
+        confidence: the probability with which it is not off by more.
     """
 
     rows: float
@@ -200,7 +200,7 @@ class QueryCount:
 def count_of(
     model: Model, measured: Sequence[NoisyMarginal], query: CodedQuery, missed: Fraction
 ) -> QueryCount:
-    """Return the count of a query in codes, with a half-width that is missed by this chance."""
+    """Return the count of a query in codes, with a half-width for this miss probability."""
     domain = model.domain
     marginal = tuple(column for column, _ in query)
     met = np.ix_(*(codes for _, codes in query))

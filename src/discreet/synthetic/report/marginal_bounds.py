@@ -10,12 +10,13 @@ projection from the cells of s to those of r.  Then
 |M_r(D) - M_r(p)|_1 <= |P y_s - M_r(p)|_1 + |P Z|_1.
 Proof.  M_r(D) = P y_s - P Z; the triangle inequality.
 So a quantile of |P Z|_1 (key ``noise-norm``) gives a bound, and bounds of several pairs (s, r) hold
-at once if their chances to fail add up to what is allowed; the smallest may then be taken.
+at once if their failure probabilities add up to at most the allowed one; the smallest may then be
+taken.
 
 Theorem (key ``selection-bound``; McSherry and Talwar 2007; McKenna, Mullins, Sheldon and Miklau
 2022, AIM).  Let a round choose marginal c by the exponential mechanism of a scale b, among k
 candidates with scores u_r = w_r (|M_r(D) - M_r(q)|_1 - e_r), for a model q and public w_r > 0 and
-e_r.  With chance at least 1 - beta, for all candidates r at once, |M_r(D) - M_r(q)|_1 <= e_r +
+e_r.  With probability at least 1 - beta, for all candidates r at once, |M_r(D) - M_r(q)|_1 <= e_r +
 (u_c + b ln(k / beta)) / w_r.
 
 How large the noise of a whole marginal is: quantiles of its L1 norm, and of one cell's.
@@ -32,15 +33,15 @@ How far public counts are from true ones, by noisy counts that were drawn after 
 
 A bug here misstates an error bar; it costs no privacy.
 
-Let d_1, ..., d_n be the differences between true counts and fixed whole numbers, D the sum of their
+Let d_1, ..., d_n be the differences between true counts and fixed integers, D the sum of their
 absolute values, and S = |d_1 + Z_1| + ... + |d_n + Z_n| what noisy counts show, with independent
-noise Z of a discrete Gaussian law.  The triangle inequality gives D <= S + |Z|_1, which counts the
-noise twice: S itself is about as large as the noise where D is nothing.
+noise Z of a discrete Gaussian distribution.  The triangle inequality gives D <= S + |Z|_1, which
+counts the noise twice: S itself is about as large as the noise where D is 0.
 Theorem (key ``noisy-distance``).  Let h_t(k) be the mean of exp(-t |k + Z|), and s_k the largest of
-(ln beta - n ln h_t(k)) / t over some rates t > 0.  With chance at least 1 - beta, D < n k for every
-whole number k with S <= s_k.
+(ln beta - n ln h_t(k)) / t over some rates t > 0.  With probability at least 1 - beta, D < n k for
+every integer k with S <= s_k.
 
-What was measured, with the laws of its noise.
+What was measured, with the distributions of its noise.
 
 Trust: public.
 """
@@ -69,7 +70,7 @@ _GRID: Final = 2.0**-20
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyMarginal:
-    """A marginal that was measured, and the law of the noise in each cell."""
+    """A marginal that was measured, and the distribution of the noise in each cell."""
 
     marginal: Marginal
     values: NDArray[np.int64]
@@ -89,7 +90,7 @@ class NoisyMarginal:
 @final
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SelectionRound:
-    """What is public of a round that chose a marginal by how far a model was off.
+    """The public facts of a round that chose a marginal by the error of a model.
 
     Attributes:
         measured: what was measured of the candidate that was chosen.
@@ -110,7 +111,7 @@ class SelectionRound:
     ) -> dict[Marginal, float]:
         """Bound the distance of all candidates to the model of the round.
 
-        The noise may fail with the chance ``share``, and the selection with ``missed``.
+        The noise may fail with the probability ``share``, and the selection with ``missed``.
         """
         c = self.measured.marginal
         slack = self.scale * math.log(len(self.weights) / float(missed))
@@ -142,7 +143,7 @@ class SelectionRound:
 @final
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CellRound:
-    """What is public of a round that chose one cell of some marginals.
+    """The public facts of a round that chose one cell of some marginals.
 
     ``measured`` are noisy counts of the chosen cell, or of all cells of its marginal, and
     ``chosen`` what the model of the round said of them; the other names are those of
@@ -187,11 +188,11 @@ def marginal_bounds(
     missed: Fraction,
     rounds: Sequence[SelectionRound | CellRound] = (),
 ) -> tuple[MarginalBound, ...]:
-    """Bound the distance of all wanted marginals; all bounds hold at once but for this chance.
+    """Bound the distance of all wanted marginals; all bounds hold at once but for this probability.
 
     The marginal of no column is the number of all rows.
 
-    What may be missed is shared out evenly among all quantiles of noise; where there are rounds of
+    The miss probability is divided evenly among all quantiles of noise; if there are rounds of
     selection, half of it goes to these.
     """
     marginals = tuple(dict.fromkeys(wanted))
@@ -221,7 +222,7 @@ def cell_bounds(
     *,
     missed: Fraction,
 ) -> NDArray[np.float64] | None:
-    """Bound how far each cell of a marginal is off, all cells at once but for this chance.
+    """Bound how far each cell of a marginal is off, all cells at once but for this probability.
 
     None if no measured marginal contains this one.
     """
@@ -272,7 +273,7 @@ _SMALLEST: Final = 1e-300
 
 
 def noise_norm(law: Law, *, cells: int, missed: Fraction, draws: int = 1) -> float:
-    """Return what the L1 norm of some cells' noise exceeds with at most this chance.
+    """Return what the L1 norm of some cells' noise exceeds with at most this probability.
 
     >>> law = DiscreteGaussian(variance=100)
     >>> round(noise_norm(law, cells=8, missed=Fraction(1, 20)), 1)  # the mean is 64
@@ -292,7 +293,7 @@ def noise_norm(law: Law, *, cells: int, missed: Fraction, draws: int = 1) -> flo
 
 
 def cell_noise(law: Law, *, missed: Fraction, draws: int = 1) -> float:
-    """Return what the noise of one cell exceeds, to either side, with at most this chance.
+    """Return what the noise of one cell exceeds, to either side, with at most this probability.
 
     >>> cell_noise(DiscreteGaussian(variance=100), missed=Fraction(1, 20))
     20.0
@@ -334,7 +335,7 @@ _SLIP: Final = 1e-11
 def noisy_distance(
     law: DiscreteGaussian, *, seen: float, cells: int, missed: Fraction
 ) -> float | None:
-    """Return what D stays below but for this chance, where S is ``seen``; None beyond all tables.
+    """Return an upper bound on D but for this probability, given S = ``seen``; None if too large.
 
     >>> law = DiscreteGaussian(variance=10_000)
     >>> noisy_distance(law, seen=80_000, cells=1000, missed=Fraction(1, 100))
@@ -363,17 +364,17 @@ def noisy_distance(
 
 
 def noise_law(measured: Measured) -> Law:
-    """Return the law of the noise in each count."""
+    """Return the distribution of the noise in each count."""
     if measured.law == "gaussian":
         return DiscreteGaussian(variance=measured.scale)
     return DiscreteLaplace(scale=measured.scale)
 
 
 def noisy_marginal(measured: Measured) -> NoisyMarginal:
-    """Return a measured marginal with the law of its noise."""
+    """Return a measured marginal with the distribution of its noise."""
     return NoisyMarginal(measured.marginal, measured.values, noise_law(measured))
 
 
 def noisy_marginals(evidence: Evidence) -> tuple[NoisyMarginal, ...]:
-    """Return the marginals of which all cells were measured."""
+    """Return the marginals with all cells measured."""
     return tuple(noisy_marginal(each) for each in evidence.measured if each.cell is None)

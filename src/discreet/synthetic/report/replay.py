@@ -2,11 +2,11 @@
 
 Trust: public.  It holds released numbers alone, and draws nothing.
 
-A method decides what to measure next by what it saw before, so a measurer that answers from the
-evidence makes it take the same steps again.  On the way it shows which candidates each selection
-had, and what the model said of them: all that a bound on what was passed over needs.
-Models are floats, and another machine may round them otherwise.  Where a step is not the one on
-record, the run is no longer that of the evidence, and nothing is said of its selections.
+A method chooses each measurement from earlier answers, so a measurer that answers from the evidence
+makes it take the same steps again.  The replay shows the candidates of each selection, and the
+model's answers for them: all inputs of a bound on the candidates that were not chosen.
+Models are floats, and another machine may round them otherwise.  If a step differs from the one on
+record, the run is no longer that of the evidence, and its selections give no bounds.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ _PADS: Final = {"attention_mask": 0, "labels": _IGNORED, "token_type_ids": 0}
 class RowModel(nn.Module):  # type: ignore[misc]  # torch is not read
     """A model that takes its named inputs side by side in one tensor, and returns logits.
 
-    Positions are passed for each row, where the model takes them: an embedding that is broadcast
-    over a batch has no gradient of a single example.
+    Positions are passed for each row, if the model takes them: an embedding that is broadcast over
+    a batch has no gradient of a single example.
     """
 
     def __init__(self, model: nn.Module, names: Sequence[str], *, positions: bool) -> None:

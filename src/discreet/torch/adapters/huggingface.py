@@ -31,9 +31,9 @@ class PrivateTrainer(Trainer):  # type: ignore[misc]  # transformers is not read
     """A ``Trainer`` whose ``train`` is a private run, charged to a ledger before it begins.
 
     The batch size is ``per_device_train_batch_size * gradient_accumulation_steps`` on average, and
-    the first factor is what is computed at once.  The clipping norm is ``max_grad_norm``.  Learning
-    rate, schedule, optimizer, logging, evaluation, saving and callbacks are those of the arguments.
-    The training loss is not logged, since it is private.
+    the first factor is how many examples are computed at once.  The clipping norm is
+    ``max_grad_norm``.  Learning rate, schedule, optimizer, logging, evaluation, saving and
+    callbacks are those of the arguments. The training loss is not logged, since it is private.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class PrivateModule(LightningModule):  # type: ignore[misc]  # lightning is not 
     """A model, a loss function and data as a module of Lightning; override what you like.
 
     Loggers, callbacks, checkpoints and validation are Lightning's.  ``trainer.fit(module)`` runs
-    the whole plan whatever ``max_epochs`` is: the minibatches are Poisson samples that the run
+    the whole plan regardless of ``max_epochs``: the minibatches are Poisson samples that the run
     draws itself, so the training loader only counts steps.
     """
 

@@ -47,7 +47,7 @@ class Movement:
     def check(self, model: nn.Module) -> dict[str, float]:
         """Return the distances; raise if a weight has not moved.
 
-        Every step adds noise to every coordinate, so a weight that stands still was not trained.
+        Every step adds noise to every coordinate, so a weight that did not change was not trained.
         """
         moved = self.distances(model)
         still = [name for name, distance in moved.items() if distance == 0]
