@@ -82,7 +82,7 @@ class Relation(Enum):
 
     Definition.  Each step from a table to a neighbor adds or removes one row, or replaces one.  A
     relation *adds* if some neighbors differ by a row that only one of them has, and *replaces* if
-    in some neighbors two different rows stand for each other.  Every relation does one or both:
+    in some neighbors two different rows stand for each other.  Every relation does one or both::
 
                         adds    replaces    sides   size is public    has places
         add_remove      yes     no          1       no                no
