@@ -61,7 +61,7 @@ KEYS = {
         "unit": (
             "text, or list of texts",
             "given when opening",
-            'The columns that name who is protected, or `"row"` where each row is somebody.',
+            'The columns that name who is protected, or `"row"` if each row is somebody.',
         ),
         "unit_form": (
             f"{_one_of(FORMS)}; a list for several columns",
@@ -197,7 +197,7 @@ KEYS = {
         "unit": (
             "list of texts",
             "that of the policy",
-            "The columns that name the unit, where they have other names here.",
+            "The columns that name the unit, if they have other names here.",
         ),
         "link": ("table", NONE, "How rows find their unit in another table; see below."),
         "path": (
@@ -258,7 +258,7 @@ KEYS = {
             NONE,
             (
                 "The lower bound, which needs `high`; numbers below are moved to it. Of days, "
-                "the first: where groups follow from bounds, rows of other days are left out."
+                "the first: if groups follow from bounds, rows of other days are left out."
             ),
         ),
         "high": (

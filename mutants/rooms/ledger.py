@@ -122,7 +122,7 @@ MUTANTS: Final = (
         file="discreet/ledger/requests.py",
         old=("    refuse_closed(batch.state.closed, key)\n    attempt"),
         new="    attempt",
-        why="Whether it fails again tells of single rows, for nothing.",
+        why="Whether it fails again reveals single rows, for nothing.",
         caught_by=(
             "tests/ledger/test_closing.py::test_a_failed_attempt_closes_the_question_until_the_owner_reopens_it",
         ),

@@ -290,7 +290,7 @@ MUTANTS: Final = (
         file="discreet/torch/adoption.py",
         old="            told = Approximate(epsilon=0, delta=rate)",
         new="            told = Approximate(epsilon=0, delta=rate / steps)",
-        why="Each step tells of whoever is in its sample.",
+        why="Each step reveals whoever is in its sample.",
         caught_by=(
             "tests/torch/test_adoption.py::test_a_run_without_noise_to_speak_of_is_priced_by_its_samples",
         ),
@@ -365,7 +365,7 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="inputs of layers are told apart by their shapes",
+        name="inputs of layers are distinguished by their shapes",
         file="discreet/torch/layer_parts.py",
         old="        key = (inputs.data_ptr(), inputs.shape, inputs.stride(), inputs.dtype)",
         new="        key = (inputs.shape, inputs.stride(), inputs.dtype)",

@@ -114,7 +114,7 @@ class NotExact(InputError, code="E001"):
 
 
 class OutOfRange(InputError, code="E002"):
-    """A number lies outside the range in which the answer is defined."""
+    """A number is outside the range in which the answer is defined."""
 
 
 class WrongKind(InputError, code="E003"):
@@ -181,7 +181,7 @@ class LedgerError(DiscreetError):
 
 
 class NotALedger(LedgerError, code="E401"):
-    """What lies at an address is something else than a ledger."""
+    """What is at an address is something else than a ledger."""
 
 
 class NewerFormat(LedgerError, code="E402"):

@@ -127,7 +127,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
-        own_delta: says what choosing groups privately may spend at a price, where nobody names a
+        own_delta: says what choosing groups privately may spend at a price, if nobody names a
             delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
@@ -372,7 +372,7 @@ def measure_aggregates(
 
 
 def join_counts(setting: Setting, apart: MeasuredAggregates) -> MeasuredAggregates:
-    """Measure several counts, or sums and counts, together, where that is more exact."""
+    """Measure several counts, or sums and counts, together, if that is more exact."""
     counts = sum(each.counts for each in apart.estimators)
     joined = joined_counts(setting, apart) if counts > 1 else apart
     return simplex_sums(setting, apart, joined_sums(setting, apart, joined))

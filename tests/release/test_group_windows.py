@@ -262,7 +262,7 @@ REFUSED = {
     "a window stands in a window": [
         "SELECT ward, SUM(SUM(COUNT(*)) OVER ()) OVER () AS r FROM visits GROUP BY ward"
     ],
-    "a list of quantiles stands inside an expression": [
+    "a list of quantiles is used inside an expression": [
         "SELECT ward, COUNT(APPROX_QUANTILES(cost, 4)) OVER () AS r FROM visits GROUP BY ward"
     ],
 }

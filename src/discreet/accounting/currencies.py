@@ -138,7 +138,7 @@ def point_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | Non
 
 
 def _point_at(loss: PrivacyLoss, delta: Fraction) -> Price | None:
-    """Return an epsilon at a delta: a float, or the sum of exact ones where that is less."""
+    """Return an epsilon at a delta: a float, or the sum of exact ones if that is less."""
     epsilon = loss.epsilon(delta=delta)
     if math.isinf(epsilon):
         return None
@@ -335,7 +335,7 @@ class Currency(ABC):
 
     @abstractmethod
     def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
-        """Return the numbers of a loss, one for each component; None where they are not known."""
+        """Return the numbers of a loss, one for each component; None if they are not known."""
 
     @abstractmethod
     def loss(self, amounts: Amounts) -> PrivacyLoss:
@@ -346,7 +346,7 @@ class Currency(ABC):
         return self.loss(amounts)
 
     def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
-        """Return what a loss costs, rounded up; None where no price is known."""
+        """Return what a loss costs, rounded up; None if no price is known."""
         numbers = self._numbers(loss, delta)
         return None if numbers is None else tuple(map(amount_up, numbers))
 
@@ -373,7 +373,7 @@ class BasicCurrency(Currency):
         return point_price(loss, delta)
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return the point, pure where delta is 0."""
+        """Return the point, pure if delta is 0."""
         return _point(*map(amount_value, amounts))
 
 
@@ -432,7 +432,7 @@ class JointCurrency(Currency):
 
         The last number is the probability of the event outside which they hold; that of a leak of
         discrete noise, outside which alone there is a mu, is added to it.
-        A delta that is named is spent on epsilon alone, where rho needs none.
+        A delta that is named is spent on epsilon alone, if rho needs none.
         """
         point = point_price(loss, delta)
         known = concentrated_price(loss) if point is None or delta else None
@@ -507,7 +507,7 @@ def _square_beside(
 ) -> Price:
     """Return a square of mu outside the event of the other numbers, and the probability of a leak.
 
-    With events, it is known only where both are about the same ones: those of the pairs.
+    With events, it is known only if both are about the same ones: those of the pairs.
     """
     found = gaussian_price(loss)
     if found is not None and found[1] == beside:

@@ -15,7 +15,7 @@ relations of rows are such rules (:meth:`RecordRule.of`).
 Theorem (key ``general-composition``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
 Let release i read f_i(D) and be d_i-private.  Then the releases together are d-private with
 d(D, D') = sum of d_i(f_i(D), f_i(D')), also if later ones depend on earlier answers.  A release is
-free where f_i(D) = f_i(D'); where f_i separates neighbors, so that d_i is infinite, nothing is
+free if f_i(D) = f_i(D'); if f_i separates neighbors, so that d_i is infinite, nothing is
 promised.  In this room: ``total = first.through(f_1, on=tables) + second.through(f_2, on=tables)``.
 
 Theorem (key ``f-dependent``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).  If a
@@ -271,7 +271,7 @@ class RecordRule:
         if math.prod(map(len, values.values())) > _MOST_RECORDS:
             raise TooLarge(
                 f"a rule is about more than {_MOST_RECORDS} different records; give values by "
-                "range: one for each that the tree, or the rule, tells apart."
+                "range: one for each that the tree, or the rule, distinguishes."
             )
         records = tuple(
             dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())

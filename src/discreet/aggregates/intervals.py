@@ -4,7 +4,7 @@ Trust: public.
 
 Definition.  An interval is a pair of arrays of floats, low <= high, perhaps infinite.  Each
 function returns an interval that holds f(x, y) for all x, y in the intervals given, as a real
-number and as a float.  Where f is not defined for some of them, the others count.
+number and as a float.  If f is not defined for some of them, the others count.
 
 """
 

@@ -11,11 +11,11 @@ Theorem (key ``mean-error``).  Let X and Y be the noises of a centered sum and a
 |X - (S / n) Y| / (n + Y).  If X + h Y stays within R with chance 1 - 9 b / 10 (key
 ``weighted-noise-reach``), and Y above -r with chance 1 - b / 10, that is at most (R + u) / (n -
 r) with chance 1 - b, u being a step of X.
-Proof.  Given Y, X is symmetric with one mode, so it lies less often in an interval the further away
+Proof.  Given Y, X is symmetric with one mode, so it is less often in an interval the further away
 that is from zero, and h Y is the furthest; an interval that is longer by u on both sides holds at
 least as many steps as any other.
 
-Where a noisy number of rows is below 1, 1 takes its place.  A mean lies between the bounds of its
+If a noisy number of rows is below 1, 1 takes its place.  A mean is between the bounds of its
 values, and its interval is widened to hold the value that is shown.
 
 Definition.  A mean of values at most H away from a center is center + theta, theta = S / n.  The
@@ -31,7 +31,7 @@ most q with this probability, and then the interval holds theta.
 
 The reach is computed at a few distances of theta only.  Of one noise each, what it is at most below
 each of them is computed at once (key ``paired-reach``).  Else it is at most that reach and one
-step s, or, where the sum has the noise of several runs, a little more.
+step s, or, if the sum has the noise of several runs, a little more.
 Theorem (key ``reach-rises``; a discrete form of Anderson's inequality (1955)).  Let X be symmetric
 on the multiples of s, with chances that fall with the distance from zero, and Y symmetric and
 independent of it.  For 0 <= t <= t' and every r, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s].
@@ -183,7 +183,7 @@ def _within_bounds(estimator: Mean, low: Floats, high: Floats) -> Ends:
 
 
 def mean_interval(estimator: Mean, noisy: Noisy, confidence: Fraction) -> Ends:
-    """Return what the mean of each group lies between.
+    """Return what the mean of each group is between.
 
     >>> import numpy as np
     >>> from discreet.mechanisms import Laplace
@@ -233,7 +233,7 @@ def _cells(
 def _shared(
     step: Fraction, total: NoisyTotal, count: NoisyTotal, edges: Floats, confidence: Fraction
 ) -> Floats:
-    """Return the reach between each two edges of theta, where both hold the same noises."""
+    """Return the reach between each two edges of theta, if both hold the same noises."""
     some = edges if len(total.runs) == len(count.runs) == 2 else edges[:: _CELLS // _WIDE]
     thetas = [Fraction(edge) for edge in some.tolist()]
     noises: dict[object, Additive] = {}
@@ -275,7 +275,7 @@ def _shared(
 def _paired(
     step: Fraction, total: NoisyTotal, count: NoisyTotal, edges: Floats, confidence: Fraction
 ) -> Floats | None:
-    """Return the reach below each edge where there are two noises that are known well."""
+    """Return the reach below each edge if there are two noises that are known well."""
     terms = (*total.terms(step), *count.terms())
     if len(terms) != 2:
         return None
@@ -313,10 +313,10 @@ class _Ratios:
     reached: Floats
 
     def ends(self) -> Ends:
-        """Return the smallest and the largest theta that intervals hold, NaN where there is none.
+        """Return the smallest and the largest theta that intervals hold, NaN if there is none.
 
-        The reach rises with the distance from zero.  So no theta lies outside of where the larger
-        reach of two cells leaves it, if none lies outside of these cells.
+        The reach rises with the distance from zero.  So no theta is outside of where the larger
+        reach of two cells leaves it, if none is outside of these cells.
         """
         everywhere, last = np.arange(self.sums.size), self.reached.size - 1
         first, final_ = np.zeros_like(everywhere), np.full_like(everywhere, last)

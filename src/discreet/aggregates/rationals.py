@@ -26,7 +26,7 @@ _EXACT: Final = 1 << 53
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Rationals:
-    """Numbers ``tops / bottom``; the tops are int64, or Python integers where these overflow.
+    """Numbers ``tops / bottom``; the tops are int64, or Python integers if these overflow.
 
     >>> half = weighted([(Fraction(1, 2), np.array([3, 4, -5]))])
     >>> half.nearest().tolist(), half.rounded().tolist(), half.floor().tolist()

@@ -425,7 +425,7 @@ def in_years(dialect: Dialect, node: Node, kind: Type) -> Node:
 
 
 def _argument_types(function: str, arguments: list[Value]) -> list[Type | None]:
-    """Return the types that arguments are turned into, where that is needed."""
+    """Return the types that arguments are turned into, if that is needed."""
     if function in {"/", "SQRT"}:
         return [Type.FLOAT] * len(arguments)
     takes = FUNCTIONS[function].takes

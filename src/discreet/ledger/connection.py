@@ -11,7 +11,7 @@ follows; the next step of the batch sees that.
 Those whose steps became durable together come back together: a leader that finds fewer than the
 last commit served waits for the others, for a fraction of the time that a commit takes.
 
-Where a batch fails or is interrupted, each of its steps gets an error; the state is discarded and
+If a batch fails or is interrupted, each of its steps gets an error; the state is discarded and
 rebuilt from the store, so that memory and disk agree whichever way the commit went (T3).  What
 became of a step is found by asking again with its key.
 
@@ -21,7 +21,7 @@ Theorem (key ``one-ledger``).  All that one ledger object reads and writes is on
     under the lock before each writing.  Heads are chained from the first entry on, which names the
     ledger: a store that holds an entry with this head holds everything before it.
 A connection belongs to the process that made it: SQLite counts its locks in memory, and a server
-tells sessions apart by their sockets.  A forked process is refused it.
+distinguishes sessions by their sockets.  A forked process is refused it.
 """
 
 from __future__ import annotations

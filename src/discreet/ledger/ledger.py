@@ -244,7 +244,7 @@ class Ledger(LedgerView):
         """Record a description of the data unless an equal one exists; return its digest.
 
         A schema, which describes a table, says in which columns all rows of a unit agree: from now
-        on conditions on these tell units apart (:mod:`discreet.accounting.box`).
+        on conditions on these distinguish units (:mod:`discreet.accounting.box`).
 
         Args:
             what: what is described, such as "schema".

@@ -398,7 +398,7 @@ def check_terms(terms: OpeningTerms, state: LedgerState) -> None:
     if terms.account is not None and terms.account not in state.accounts:
         raise OtherLedger(
             what=f"there is no account {terms.account!r} in the ledger.",
-            why="its first account is fixed when it is made, and all others lie below that.",
+            why="its first account is fixed when it is made, and all others are below that.",
             do=f"name {named_accounts(state.accounts)}, or leave the account out.",
         )
     unit, budget, now_limited = terms.unit, terms.budget, state.accounts[first.account].budget

@@ -271,7 +271,7 @@ class SQLiteStore(EntryTable):
             raise failures.replaced_file_error()
 
     def _roll_back(self) -> None:
-        """Take the transaction back; where that fails, the next opening does."""
+        """Take the transaction back; if that fails, the next opening does."""
         if self._connection is not None and self._connection.in_transaction:
             try:
                 self._connection.execute("ROLLBACK")

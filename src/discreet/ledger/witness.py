@@ -9,7 +9,7 @@ another host, or in a file with the append-only attribute.
     What a crash has left of a line, the beginning of one or zeros, does not count, and the next
     anchor begins on a new line.  A last line that is anything else was changed, and is refused: the
     anchor before it could be older than what was known.  A file of something else is refused too.
-The same form tells which backups were made: each appends an anchor to ``<ledger>-backups``.
+The same form says which backups were made: each appends an anchor to ``<ledger>-backups``.
 
 Definition.  A ledger *continues* an anchor if it holds an entry with the number and the head that
 it names.  Anchors are written of entries that are durable in a ledger that continues the last one,
@@ -209,7 +209,7 @@ def _check_continues(ledger: LedgerView, anchor: Anchor) -> None:
     if anchor.receipt.ledger != ledger.id:
         raise OtherLedger(
             what="the witness is that of another ledger.",
-            why="one file tells of one ledger, or a new one could take the place of a spent one.",
+            why="one file reveals one ledger, or a new one could take the place of a spent one.",
             do="name the witness of this ledger, or a file that is not there yet.",
         )
     if ledger.holds(anchor.receipt):
@@ -242,7 +242,7 @@ def _explained(verb: str) -> Iterator[None]:
         reason = os.strerror(failure.errno) if failure.errno else str(failure)
         raise LedgerUnavailable(
             what=f"the witness of the ledger cannot be {verb}: {reason}.",
-            why="without it nobody can tell whether entries were taken from the end of the ledger.",
+            why="without it nobody can say whether entries were taken from the end of the ledger.",
             do="check that it is a regular file, that it and its folder can be written and have "
             "room, and that no other program keeps it locked.",
         ) from None

@@ -107,7 +107,7 @@ class Diary(Shown):
                 raise OverBudget(
                     what=f"this report costs epsilon {float_up(price):.4g}; the diary of this "
                     f"device has {float(self.ceiling - total + price):.4g} left.",
-                    why="reporting would tell more about its owner than they agreed to, in all.",
+                    why="reporting would reveal more about its owner than they agreed to, in all.",
                     do="do not report; nothing was drawn or written.",
                 )
             entries[name] = entries.get(name, Fraction(0)) + price

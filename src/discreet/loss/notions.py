@@ -479,7 +479,7 @@ class RenyiDP(PrivacyLoss):
 
 
 def _divergence(loss: PrivacyLoss, order: Fraction) -> Fraction | float:
-    """Return the divergence of an order, exactly where it is known so."""
+    """Return the divergence of an order, exactly if it is known so."""
     match loss:
         case RenyiDP():
             value = loss.curve.at(order)

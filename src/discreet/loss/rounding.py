@@ -11,7 +11,7 @@ err by at most 8 units in the last place of the result, and complex ``exp`` and 
 in norm; ``erfcx`` and ``gammaln`` err by at most 2**-46 of their size.  docs/proofs/accounting.md
 derives every bound from this; its sections are quoted beside each margin.
 
-Where an overflow leaves no number at all (NaN), a bound says nothing: it is infinite from above and
+If an overflow leaves no number at all (NaN), a bound says nothing: it is infinite from above and
 zero from below, never the other way round.  ``max(0.0, value)`` would take NaN for zero.
 """
 
@@ -67,11 +67,11 @@ class Bracket:
         return functools.reduce(cls.join, brackets)
 
     def meet(self, other: Bracket) -> Bracket:
-        """Enclose one number that lies in both brackets."""
+        """Enclose one number that is in both brackets."""
         return Bracket(max(self.low, other.low), min(self.high, other.high))
 
     def overlaps(self, other: Bracket) -> bool:
-        """Return True if one number can lie in both."""
+        """Return True if one number can be in both."""
         return self.low <= other.high and other.low <= self.high
 
     @classmethod

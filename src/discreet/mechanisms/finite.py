@@ -139,7 +139,7 @@ def extreme_pairs(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
 
 @final
 class _Samplers:
-    """The samplers of all rows, built together at the first draw: time tells nothing of a row."""
+    """The samplers of all rows, built together at the first draw: time reveals nothing of a row."""
 
     __slots__ = ("_built", "_matrix")
 

@@ -218,7 +218,7 @@ class GuardedRun(OneCopy, ABC):
 
     @abstractmethod
     def _check_open(self) -> None:
-        """Refuse where no further answer was paid for."""
+        """Refuse if no further answer was paid for."""
 
     def _alone(self, answer: Callable[[int], Answer], number: int) -> Answer:
         """Answer while no other thread does."""

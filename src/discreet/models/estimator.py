@@ -114,7 +114,7 @@ class ScikitLearnNames:
 
 
 def not_fitted_error(name: str) -> Exception:
-    """Return the error for a model that is not fitted, one of scikit-learn's where it is loaded."""
+    """Return the error for a model that is not fitted, one of scikit-learn's if it is loaded."""
     theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
     kind = NotFitted if theirs is None else type("NotFitted", (NotFitted, theirs), {})
     error: Exception = kind(

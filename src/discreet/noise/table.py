@@ -62,7 +62,7 @@ class TableSizes:
 @final
 @dataclass(frozen=True, slots=True)
 class Boundaries:
-    """Enclosures of the first boundaries; nothing lies beyond the last of a finite distribution."""
+    """Enclosures of the first boundaries; nothing is beyond the last of a finite distribution."""
 
     low: list[int]
     high: list[int]

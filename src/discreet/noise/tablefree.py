@@ -178,7 +178,7 @@ class WideIntegers:
         return (int(self.high[index]) << int(_at(self.shift, index))) + int(self.low[index])
 
     def clamped(self, negative: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Apply the signs; what lies beyond int64 stops at its ends."""
+        """Apply the signs; what is beyond int64 stops at its ends."""
         value = self.high << self.shift
         value |= self.low
         sign = -negative.astype(np.int64)

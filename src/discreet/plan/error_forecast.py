@@ -3,7 +3,7 @@
 Trust: public.  Whatever price comes out, it is charged.
 
 Definition.  The error of an output is how far it is from the same output of the bounded rows
-without noise, at most, with the confidence; groups are taken one by one.  Where a noisy count
+without noise, at most, with the confidence; groups are taken one by one.  If a noisy count
 decides which groups are shown, it is that of all groups, shown or not; given that it is shown, a
 small group has a larger one, which its interval knows (key ``shown-interval``).
 
@@ -12,7 +12,7 @@ small group has a larger one, which its interval knows (key ``shown-interval``).
     running sums        of counts and sums, over frames that keys decide: that of the largest frame
     others              computed from these, by formulas that depend on the data
 
-Where bounds are still to be found, errors are forecast for bounds that stand for them, and said in
+If bounds are still to be found, errors are forecast for bounds that stand for them, and said in
 terms of their width.  What mixes several aggregates follows from the bounds, once they are found.
 
 Errors are forecast when somebody looks at them: an answer needs none.

@@ -6,14 +6,14 @@ digest are answered once.
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
 shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
 engine compute ``request``, shows the groups that ``selection`` chooses by the count ``chosen_by``
-(all of them where it is None, or those that meet ``having_threshold``), adds ``noises``, makes
+(all of them if it is None, or those that meet ``having_threshold``), adds ``noises``, makes
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
 ``promises`` are true, which only the owner of the data can know.  ``truncations`` say what limits
 may leave out, ``found_limits`` which limits were bought for it, and ``released_by`` which questions
 have released its groups, and at what price; ``unmet`` names conditions that no declared value
 meets, and ``warnings`` these and all else for which an answer may be paid in vain.
 ``budget_preview`` says what the ledger of the session that made the plan had left for it then; plan
-again to look again.  ``expected`` says, where the size of its table is public, what to expect of
+again to look again.  ``expected`` says, if the size of its table is public, what to expect of
 the answer.  A plan that is ``exact`` reads public tables alone, and its groups are the rows of its
 answer.
 
@@ -85,7 +85,7 @@ class BudgetPreview:
     """Whether a plan was answered before, whether it fits, and what is left after it.
 
     ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
-    questions about the same units, and what is left now where the plan does not fit.  ``notes``
+    questions about the same units, and what is left now if the plan does not fit.  ``notes``
     say what later questions can no longer do; ``part`` is the share of the budget that is left
     after it, and ``more`` how many more such plans fit then; ``cost`` is the share that it takes;
     ``better`` says how the same share would err less.
@@ -230,7 +230,7 @@ class Plan(Explainable):
         return (self.request,) if self.search is None else (self.request, self.search.request)
 
     def costs(self, budget: Budget) -> str:
-        """Say what a budget counts for this plan; a delta is spent only where it has to be."""
+        """Say what a budget counts for this plan; a delta is spent only if it has to be."""
         try:
             amounts = budget.price(self.loss)
         except WrongKind:

@@ -73,7 +73,7 @@ def shown_price(price: Price) -> str:
 
 
 def brief_price(price: Price) -> str:
-    """Say what is paid in one currency: epsilon and delta where there is an epsilon."""
+    """Say what is paid in one currency: epsilon and delta if there is an epsilon."""
     first, _, rest = shown_price(price).partition("; ")
     return first if price.epsilon is not None else first + rest
 
@@ -342,7 +342,7 @@ def _truncations(plan: Plan) -> Iterator[Branch]:
 
 
 def _standing(plan: Plan) -> Iterator[Branch]:
-    """Say what the ledger says, where there is one."""
+    """Say what the ledger says, if there is one."""
     preview = plan.budget_preview
     if preview is not None:
         there = "" if preview.entry is not None or plan.scope == Box.everything() else " there"
@@ -436,7 +436,7 @@ def _releases(plan: Plan) -> Iterator[Branch]:
 
 
 def _both(plan: Plan) -> Iterator[Branch]:
-    """Say what bounds and answer cost, where both are paid for."""
+    """Say what bounds and answer cost, if both are paid for."""
     if plan.search is not None:
         yield Branch(f"the bounds {shown_price(plan.search.price)}")
         yield Branch(f"the answer {shown_price(plan.search.promise.price)}")

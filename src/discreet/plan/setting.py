@@ -61,7 +61,7 @@ class MeasuredAggregates:
 
     ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
     ``workload`` which totals are measured together in cells, ``running`` which ones from sums of
-    groups; ``levels`` at which levels of a histogram quantiles are, where there are several.
+    groups; ``levels`` at which levels of a histogram quantiles are, if there are several.
     """
 
     measures: tuple[Measure, ...]

@@ -20,8 +20,8 @@ decides, and those that reach the threshold stay.  Empty ones that reach it are 
 other: what an engine found for the former is there, and zeros for the latter.  All other noise is
 drawn afterwards, for both alike.
 
-Definition.  Where keys are private, the plan's choice of keys runs first, and only groups that it
-shows go on.  Where there are more public groups than could be listed, only those that reach the
+Definition.  If keys are private, the plan's choice of keys runs first, and only groups that it
+shows go on.  If there are more public groups than could be listed, only those that reach the
 plan's threshold do (:mod:`discreet.release.answer`).  Then every measure gets the noise
 of the plan, in all groups at once, and every choice of a leaf is made.  All else is computed from
 these numbers (key ``post-processing``).

@@ -4,9 +4,9 @@ Trust: kernel.  Every block of a tree is counted once, with noise of its own; wh
 here is computed from these noisy counts.
 Proofs are in docs/proofs/plan.md.
 
-Definition.  With n rows in the leaves of a group, of which b(i) lie below leaf i and u(i) up to it,
+Definition.  With n rows in the leaves of a group, of which b(i) are below leaf i and u(i) up to it,
 the score of leaf i follows from b(i), u(i) and n (:mod:`discreet.plan.pricing.group_sensitivity`);
-it is chosen with a probability proportional to exp(score / scale).  Where a choice has an offset,
+it is chosen with a probability proportional to exp(score / scale).  If a choice has an offset,
 as many rows more are counted, in the first leaf if it is negative, and in the last one if it is
 positive; n is the number without them.
 Theorem (key ``leaf-runs``).  Leaves without rows between two that have some share b, u and so their
@@ -15,7 +15,7 @@ proportional to (leaves in it) exp(score / scale), and then one of its leaves wi
 the same choice.
 Proof.  The chances of the leaves of a run add up to that of the run, and are equal among them.
 
-Floats find the run that a uniform U selects; where U comes closer to a boundary than the bound on
+Floats find the run that a uniform U selects; if U comes closer to a boundary than the bound on
 their error, integers decide (key ``exponential-inversion``).  Groups are taken together, some ten
 thousand runs at a time, and running sums start anew with each of these batches.
 Cost: two runs for each leaf with rows and one for each group, whatever the number of leaves.
@@ -304,7 +304,7 @@ class _Batch:
     def by_floats(
         self, words: NDArray[np.unsignedinteger[Any]], bits: int
     ) -> tuple[Integers, NDArray[np.bool_]]:
-        """Find the run whose share of [0, 1) contains U, and whether floats can tell."""
+        """Find the run whose share of [0, 1) contains U, and whether floats can decide."""
         starts, ends = self.starts, self.ends
         exponent = self.gaps.astype(np.float64) * float(min(self.unit, _STEEPEST))
         weight = self.length * np.exp(-exponent)

@@ -7,7 +7,7 @@ with the same values of PARTITION BY, in its order, ties in the order of their k
 for SUM, COUNT, MIN, MAX and FIRST_VALUE, is the whole partition without an order, and with one all
 groups up to the last that is equal to the own one in it.
 
-The interval of a running sum is about the same sum of the totals without noise.  Where the frame
+The interval of a running sum is about the same sum of the totals without noise.  If the frame
 depends on keys alone, it holds m groups, each with noise of its own, and the error of a sum of
 multiples of totals is that of m independent copies of its noises
 (:func:`discreet.plan.noise_errors.half_width`).  Frames of many groups are
@@ -18,11 +18,11 @@ have the interval of the group that they look at.  Others have none.
 Definition.  Estimates of all groups are computed first, then the condition on groups (HAVING), the
 order and the limit, on the numbers that are released.  Without an order, groups are sorted by their
 keys, NULL first; with one, ties are.  A column that is a number computed from estimates has two
-more columns, the ends of its intervals; both are NULL where nothing is known.  Of a whole number
+more columns, the ends of its intervals; both are NULL if nothing is known.  Of a whole number
 the ends are the whole numbers nearest to those of the interval, between which the nearest one to
 the truth lies.
 Intervals end at what is possible: no count is negative.  A number that noise has moved beyond is
-shown at the end of its interval, which is never farther from the truth if that lies inside.  The
+shown at the end of its interval, which is never farther from the truth if that is inside.  The
 number itself is kept beside it, since only that has a mean error of zero; conditions, orders and
 formulas are computed from it.
 

@@ -190,7 +190,7 @@ def text_of(release: Release, *, details: bool = False) -> str:
 
 
 def _one_bar(column: Sequence[ShownCell]) -> str:
-    """Return the bar that all cells share; nothing where there is none, or a single row."""
+    """Return the bar that all cells share; nothing if there is none, or a single row."""
     bars = {cell.text.partition(" ± ")[2] for cell in column}
     (bar, *others) = bars or {""}
     return f"± {bar}" if bar and not others and len(column) > 1 else ""
@@ -446,7 +446,7 @@ def _below(release: Release, *, lines: bool, left_out: Sequence[ReleasedColumn])
 
 
 def group_labels(keys: Sequence[ReleasedColumn], rows: int) -> list[str]:
-    """Return the keys of every row, or its number where several rows have no key."""
+    """Return the keys of every row, or its number if several rows have no key."""
     if keys:
         values = zip(*(key.values.to_pylist() for key in keys), strict=True)
         return [", ".join(map(plain, row)) for row in values]

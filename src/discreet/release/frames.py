@@ -25,7 +25,7 @@ _BESIDE: Final = (*_ENDS, "_unclipped")
 class ReleasedColumn:
     """A column of an answer; ``low`` and ``high`` are None if it is no number with noise.
 
-    ``unclipped`` are the numbers as noise left them, where some were moved into their intervals.
+    ``unclipped`` are the numbers as noise left them, if some were moved into their intervals.
     ``clamped`` are bounds if values beyond them may have counted as the nearer one.
     """
 

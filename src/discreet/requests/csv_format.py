@@ -27,7 +27,7 @@ _DAYS: Final = re.compile(r"DD([./-]?)MM\1YYYY|MM([./-]?)DD\2YYYY|YYYY([./-]?)MM
 class CsvFormat:
     """What an owner declares of the CSV files of a table.
 
-    ``separator`` is None where the line of names shows it.  ``dates`` is how days are written where
+    ``separator`` is None if the line of names shows it.  ``dates`` is how days are written where
     they are not written as 2024-02-29, such as "DD.MM.YYYY".
 
     >>> CsvFormat(separator=";", decimal=",").words

@@ -4,8 +4,8 @@ Trust: kernel.  The sensitivity that noise is scaled to is the one that is state
 
 Definition.  The rows of the relation are those of the question, before any aggregation.  Each row
 belongs to a unit: the rows that agree on the unit's expressions (a row with a NULL among them is
-dropped), or the row alone where there are none.  A unit *touches* the groups of its rows; NULL is a
-key like any other, and floats have one zero.  Where public keys are given, rows of other groups
+dropped), or the row alone if there are none.  A unit *touches* the groups of its rows; NULL is a
+key like any other, and floats have one zero.  If public keys are given, rows of other groups
 are dropped first.  Of the groups that a unit touches, at most ``groups`` are *kept*; which ones
 depends on the unit's own rows and on public numbers alone.  What a unit adds to a kept group is
 bounded by the measure, again from its own rows in this group alone.  The answers are sums over
@@ -80,7 +80,7 @@ class KeyColumn:
     type: Type
 
     def holds(self, value: object) -> bool:  # noqa: PLR0911  one for each type
-        """Whether a value may stand in this column.
+        """Whether a value may be in this column.
 
         >>> from discreet.query.expressions import Column
         >>> KeyColumn("beds", Column("beds"), Type.INTEGER).holds(True)
@@ -295,8 +295,8 @@ PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 class EngineRequest:
     """A bound relation, whose rows belong to units and groups, and what is measured in each group.
 
-    ``unit`` is empty where each row is a unit, and then ``groups`` is None.  ``public`` are all
-    possible groups, where these are known beforehand.  If they are listed, all of them
+    ``unit`` is empty if each row is a unit, and then ``groups`` is None.  ``public`` are all
+    possible groups, if these are known beforehand.  If they are listed, all of them
     have an answer, in their order.  If they are a product, those have one that some kept unit
     touches, in the order of their keys.
 
@@ -376,7 +376,7 @@ def _check_counts(totals: tuple[Total, ...]) -> None:
             or not total.low <= 0 <= total.high
         ):
             raise OutOfRange(
-                what="a total is to lie within a count that does not fit it.",
+                what="a total is to be within a count that does not fit it.",
                 why="what one unit may add for each row it counts must be a whole number.",
                 do="report this as a bug.",
             )

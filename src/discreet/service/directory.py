@@ -150,7 +150,7 @@ class PasswordFile:
         return stored is not None
 
     def mark(self, name: str) -> str:
-        """Return what changes with the password of a name; empty where it has none."""
+        """Return what changes with the password of a name; empty if it has none."""
         stored = self._read().get(name)
         return "" if stored is None else hashlib.sha256(stored.encode()).hexdigest()[:32]
 

@@ -88,7 +88,7 @@ class ServerAddress:
 class TrustedProxy:
     """A proxy that says where calls come from and, if it logs people in, who they are.
 
-    Its headers are believed where a call comes from one of its addresses, and nowhere else (T8).
+    Its headers are believed if a call comes from one of its addresses, and nowhere else (T8).
 
     >>> TrustedProxy(addresses=frozenset({"10.0.0.5"})).user is None
     True

@@ -77,7 +77,7 @@ class ProgramRows:
 
     @property
     def unit(self) -> tuple[Expression, ...]:
-        """The columns that name the unit; none where each row is a unit."""
+        """The columns that name the unit; none if each row is a unit."""
         return tuple(Column(name) for name in self.bound.rows.unit or ())
 
     def request(

@@ -149,7 +149,7 @@ def _coding(name: str, facts: Facts, bins: int) -> Coding:
 
 
 def equal_width(low: Fraction, high: Fraction, bins: int, *, whole: bool) -> tuple[Fraction, ...]:
-    """Return the edges of bins of equal width; each integer is in one where they are few.
+    """Return the edges of bins of equal width; each integer is in one if they are few.
 
     >>> [int(edge) for edge in equal_width(Fraction(0), Fraction(5), 3, whole=True)]
     [0, 2, 4, 6]
@@ -415,7 +415,7 @@ class CodedColumn:
         return self.coding.one_to_one
 
     def code(self, value: object) -> int | None:
-        """Return the code of a value; None where its row would be left out."""
+        """Return the code of a value; None if its row would be left out."""
         if value is None:
             return self.coding.size if self.nullable else None
         return self.coding.code(value)

@@ -338,7 +338,7 @@ def with_budget_delta(ask: RequestedPrice, budget: Budget | None) -> RequestedPr
 
 
 def rho_asked(ask: RequestedPrice) -> Fraction | None:
-    """Return the largest rho, nearly, that is proved to keep the price; None where it is pure."""
+    """Return the largest rho, nearly, that is proved to keep the price; None if it is pure."""
     if ask.rho is not None or ask.epsilon is None:
         return ask.rho
     return rho_within(ask.epsilon, ask.delta) if ask.delta else None

@@ -6,9 +6,9 @@ Trust: kernel.
 contribution is the sum of g_t a_t^T and the bias's the sum of g_t.  At one position, the squared
 norm of both is |g|^2 (|a|^2 + 1) and the span |g| (|a| + 1).  At several, that of the weight is the
 sum over t, t' of (g_t . g_t')(a_t . a_t'), and its span the sum of |g_t||a_t|, each norm with
-2**-56 added to it: numbers below 2**-126 may count in a sum and not in a norm, where threads flush
+2**-56 added to it: numbers below 2**-126 may count in a sum and not in a norm, if threads flush
 them or do not, and must not be scaled up.  In float64 the double sum is off by at most g span^2, g
-being the rounding of p + q + 4 operations and the additions: it is added.  Where positions are
+being the rounding of p + q + 4 operations and the additions: it is added.  If positions are
 many, the sum of g_t a_t^T is formed as floats, and is the contribution; so is the sum of g_t,
 wherever there are several.
 
@@ -282,7 +282,7 @@ def _windows(layer: Convolution, inputs: Tensor, *, last: bool) -> Tensor:
     """Return what each weight is multiplied by at each place, as a view of as few copies.
 
     Its dimensions are rows, groups, then channels, kernel and places, or with ``last`` places,
-    kernel and channels.  The last axis is cut first: where its windows are short, copies of them
+    kernel and channels.  The last axis is cut first: if its windows are short, copies of them
     make lines of the others long.
     """
     others = len(layer.kernel_size) - 1

@@ -101,7 +101,7 @@ class Marks:
         self.check()
 
     def check(self) -> None:
-        """Refuse to go on where a later attempt is on record."""
+        """Refuse to go on if a later attempt is on record."""
         since = run_history(self._ledger, self._key, after=self._seq)
         if since.attempts > self._attempt:
             raise RunFenced(

@@ -76,7 +76,7 @@ class Clicked:
             if not table.unit:
                 raise WrongKind(
                     what="this table does not name people.",
-                    why="only a column that names people tells how many there are.",
+                    why="only a column that names people says how many there are.",
                     do="count rows instead.",
                 )
             return f"COUNT(DISTINCT {_quoted(table.unit[0])}) AS people"

@@ -187,7 +187,7 @@ _SETTINGS: Final = (
 )
 """What a transaction runs with, whatever role, database and environment say.
 
-``row_security = off`` is no way around policies: where one would hide rows, the server refuses.
+``row_security = off`` is no way around policies: if one would hide rows, the server refuses.
 """
 
 

@@ -6,7 +6,7 @@ Names, types, units and keys are learned when a source is opened.  They are true
 what is read later only if the source has not changed since.
 
 Definition.  The state of a file is its device, inode, size, time of modification, time of change,
-and the first and last 4 KiB of its bytes, where CSV files have their names and Parquet files their
+and the first and last 4 KiB of its bytes, if CSV files have their names and Parquet files their
 schema.  A file that was changed less than 20 ms ago is looked at again after that time.
 Proposition.  If a file is in the same state before and after it was read, what was read is what was
 opened.  Proof.  The system stamps every change of bytes, name or links with the time of change,
@@ -52,7 +52,7 @@ class Identity:
 
     Attributes:
         kind: what it is: "csv", "parquet", "duckdb", "dataset", "frame", "postgresql" or "spark".
-        columns: the names of its columns, and their types where it has any.
+        columns: the names of its columns, and their types if it has any.
         state: a digest of its state; None for a copy in memory, which nobody can change.
         content: returns a digest of every value in it; None if these cannot be read here.
         places: what it is read from: two tables with a place in common have rows in common.  None
@@ -117,7 +117,7 @@ class FileStamp:
     ) -> None:
         """Take a function that lists the files, also those that may be missing.
 
-        ``part`` names what is read of each file, where that is not all of it.
+        ``part`` names what is read of each file, if that is not all of it.
         """
         self.kind = kind
         self._find = find

@@ -301,7 +301,7 @@ ABOUT_KEYS: Final = tuple(item.name for item in fields(About))
 
 
 def _is_plain(text: object) -> bool:
-    """Whether a text can stand in a line of a label without breaking it."""
+    """Whether a text can be in a line of a label without breaking it."""
     return isinstance(text, str) and 0 < len(text.strip()) <= _LONGEST and text.isprintable()
 
 
@@ -401,7 +401,7 @@ class SessionSettings:
     """One file or address, or several by the names of their tables."""
     ledger: str | None = field(default=None, repr=False)
     ledger_id: str | None = None
-    """The name of the ledger; where it is given, a ledger is opened and never made."""
+    """The name of the ledger; if it is given, a ledger is opened and never made."""
 
     @property
     def sources(self) -> Mapping[str, str]:

@@ -2,8 +2,8 @@
 
 Trust: kernel.  Noise is scaled to these norms.
 
-Definition.  A row of a unit lies in one cell c, and has for each value v a whole number z(v) from
-low(v) <= 0 to high(v) >= 0; where rows are counted, that is 1.  x(v, c) is the sum of z(v) over
+Definition.  A row of a unit is in one cell c, and has for each value v a whole number z(v) from
+low(v) <= 0 to high(v) >= 0; if rows are counted, that is 1.  x(v, c) is the sum of z(v) over
 rows in cell c.  A strategy measures y(j), the sum of all B(j, (v, c)) x(v, c), for each of its
 *sums* j, with whole numbers B; no sum holds two values.  Noise is added to every y(j), and every
 answer is a sum of exact multiples of noisy y(j): post-processing (key ``post-processing``).
@@ -585,7 +585,7 @@ def _matrices(strategy: CellStrategy) -> Iterator[tuple[CellValue, Floats]]:
 
 
 def _up(distance: float, largest: float) -> int:
-    """Round up; where numbers on the way were too large to be exact, by more than they err."""
+    """Round up; if numbers on the way were too large to be exact, by more than they err."""
     return math.ceil(distance if largest < _EXACT else distance + largest * _SLACK)
 
 

@@ -6,7 +6,7 @@ Definition.  A column is what an aggregate adds up of noises: for each part of t
 in the units of the answer.  Both laws divide the price by ``split-shares``, and the law is
 the one with the smaller product of the errors of all columns: so no unit of measurement matters,
 and of one column it is the error itself.  How small the groups are that are shown matters only
-where there is no column at all: errors come first.
+if there is no column at all: errors come first.
 
     Gaussian noises add up to one whose variance is the sum of theirs
     Laplace noises of scales a, b, ... exceed x with the chance of ``laplace-sum``
@@ -21,7 +21,7 @@ Scales that are equal are moved apart by less than one part in a thousand, and s
 in 10**100 of the largest are left out: weights are squares of scales over the largest, which then
 neither overflow nor vanish, whatever the unit of measurement.
 
-Where groups are chosen privately by a noisy count that the answer needs in any case
+If groups are chosen privately by a noisy count that the answer needs in any case
 (:mod:`discreet.plan.statistics.partition_selection`), it is released once.
 """
 
@@ -217,7 +217,7 @@ def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
 
 
 def _by_keys(sketch: UnpricedRelease, epsilon: float, rho: float, delta: Fraction) -> str:
-    """Return the law that shows smaller groups, where nothing else is asked for."""
+    """Return the law that shows smaller groups, if nothing else is asked for."""
     keys = sketch.keys
     if keys is None or keys.law in {LAPLACE, OPTIMAL}:
         return LAPLACE
@@ -267,7 +267,7 @@ def unpriced_release(setting: Setting, measured: MeasuredAggregates) -> Unpriced
 def _released(measured: MeasuredAggregates, use: ReleaseInput) -> ReleaseInput:
     """Return what is released for an input: a count of a workload is part of a histogram.
 
-    So is a quantile, where several are asked for.
+    So is a quantile, if several are asked for.
     """
     workload = measured.workload
     if isinstance(use[1], Fraction) and use[0] in measured.levels:

@@ -1,4 +1,4 @@
-"""Functions of one row: what stands between their parentheses, and which node it is.
+"""Functions of one row: what is between their parentheses, and which node it is.
 
 Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 

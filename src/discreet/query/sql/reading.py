@@ -358,7 +358,7 @@ class Reading:
                 f"write {what}. A name that is a word of SQL is quoted: `{token.text}`.",
             )
         if token.kind is TokenKind.TEXT:
-            raise unreadable(token.span, "a text stands where a name is needed.", "write `name`.")
+            raise unreadable(token.span, "a text is used where a name is needed.", "write `name`.")
         return str(identifier.this)
 
     def dotted(self, node: Any) -> list[Any]:

@@ -311,7 +311,7 @@ def _without_windows(expression: Expression, place: str) -> None:
     """Refuse windows: groups are chosen, and windows are read, before there are any."""
     for node in walk(expression):
         if isinstance(node, Window):
-            raise unsupported(node.span, f"a window stands in {place}.", *CLAUSES["QUALIFY"])
+            raise unsupported(node.span, f"a window is used in {place}.", *CLAUSES["QUALIFY"])
 
 
 def _refuse_rows(node: Expression) -> None:
@@ -524,7 +524,7 @@ def _refuse_top(select: Select) -> None:
     if select.clause is not None:
         raise unsupported(
             select.clause.span,
-            "the differential privacy clause stands in a subquery.",
+            "the differential privacy clause is used in a subquery.",
             "noise is added once, to the outermost aggregates.",
             "put the clause on the outermost SELECT, or ask two questions.",
         )
@@ -546,7 +546,7 @@ def _projected(select: Select) -> Relation:
     """Turn a SELECT of rows into a projection."""
     if select.having is not None:
         raise unsupported(
-            select.having.span, "HAVING stands without groups.", "it is for groups.", "use WHERE."
+            select.having.span, "HAVING is used without groups.", "it is for groups.", "use WHERE."
         )
     names = output_names(select.items, select.span)
     outputs = zip(names, (item.expression for item in select.items), strict=True)
@@ -591,7 +591,7 @@ def _total_column(total: Aggregate, totals: dict[Aggregate, str]) -> Expression:
     if total.function not in PLAIN:
         raise unsupported(
             total.span,
-            f"{total.function} stands in a subquery.",
+            f"{total.function} is used in a subquery.",
             "its digits differ between engines when it is computed without noise.",
             f"use {', '.join(PLAIN)} or AVG there.",
         )

@@ -174,7 +174,7 @@ async def cancel(request: Request, caller: Calling, job: str) -> Response:
 
 @route("GET", "/v1/jobs/{job}/events", Permission.ASK)
 async def job_events(request: Request, caller: Calling, job: str) -> Response:
-    """Tell how a question comes along, as server-sent events; the last one is 'over'."""
+    """Say how a question comes along, as server-sent events; the last one is 'over'."""
     counter = counter_of(request)
     found = counter.job(caller, job)
     return StreamingResponse(_events(counter, found), media_type="text/event-stream")

@@ -87,7 +87,7 @@ class Finding:
     """One promise or declaration, and whether it holds in the data.
 
     ``trusted`` says that prices rest on it; everything else is enforced whenever data is read, and
-    costs accuracy where it does not hold.  ``holds`` is None where data cannot tell, or where there
+    costs accuracy if it does not hold.  ``holds`` is None if data cannot tell, or if there
     is nothing to hold it against.  ``share`` is the part that breaks it: of cells, rows, units or
     keys, as ``detail`` says.
 

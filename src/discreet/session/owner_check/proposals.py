@@ -423,7 +423,7 @@ def _looked_at(
 
 
 def _proposed(facts: ColumnFacts, held: Sequence[_Held]) -> tuple[ColumnProposal, bool]:
-    """Propose facts of a column from its values; say whether few of these tell groups apart."""
+    """Propose facts of a column from its values; say whether few of these distinguish groups."""
     rows = sum(each.rows for each in held)
     values = sorted((each for each in held if each.value is not None), key=lambda each: each.value)
     known = sum(each.rows for each in values)
