@@ -182,7 +182,7 @@ MUTANTS: Final = (
         fast=True,
     ),
     Mutant(
-        name="a question fits alone whatever its delta",
+        name="a question fits alone regardless of its delta",
         file="discreet/accounting/currencies.py",
         old="        if epsilon <= self.epsilon and beside + chance <= self.delta:",
         new="        if epsilon <= self.epsilon:",

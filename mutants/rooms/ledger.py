@@ -255,7 +255,7 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="attempts count from the first one on, whoever reopened the question",
+        name="attempts count from the first one on, anyone who reopened the question",
         file="discreet/ledger/ledger_view.py",
         old="                starts = [seq for seq in starts if seq > row.seq]\n",
         new="                starts = [seq for seq in starts if seq]\n",

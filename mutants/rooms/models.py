@@ -85,7 +85,7 @@ MUTANTS: Final = (
         file="discreet/models/given.py",
         old="        return np.asarray(column, object)",
         new="        return np.asarray(column, np.float64)",
-        why="A single cell that is no number makes a fit fail before anything is paid.",
+        why="A single cell that is not a number makes a fit fail before anything is paid.",
         caught_by=("tests/models/test_given_frames.py::test_objects_are_read_after_the_charge",),
     ),
     Mutant(
@@ -93,7 +93,7 @@ MUTANTS: Final = (
         file="discreet/models/given.py",
         old="    columns = None if isinstance(y, list | tuple) else frame_columns(y)",
         new="    columns = None",
-        why="A single missing label makes floats of all, and large ones are no class any more.",
+        why="A single missing label makes floats of all, and large ones are not a class any more.",
         caught_by=(
             "tests/models/test_given_frames.py::test_labels_in_a_frame_are_taken_as_they_are",
         ),

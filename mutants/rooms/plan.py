@@ -87,7 +87,7 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="sensitivity of one group, whatever their number",
+        name="sensitivity of one group, regardless of their number",
         file="discreet/plan/pricing/group_sensitivity.py",
         old="        return self.groups * self.most\n",
         new="        return self.most\n",

@@ -273,7 +273,7 @@ class EngineError(DiscreetError):
 
 
 class EngineFailed(EngineError, code="E701"):
-    """The answer failed; what was charged stays charged, and the question is closed."""
+    """The answer failed; the charge stays, and the question is closed."""
 
 
 class UnreadableSource(EngineError, code="E702"):

@@ -164,7 +164,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What is declared and decided whatever the question is; see :func:`plan`."""
+    """What is declared and decided regardless of the question; see :func:`plan`."""
 
     schema: Schema
     policy: Policy

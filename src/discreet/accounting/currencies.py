@@ -230,7 +230,7 @@ def _point_of(pair: Pair) -> Price | None:
     if isinstance(pair, ResponsePair):
         return pair.epsilon, pair.delta
     once = ((pair, 1),)
-    ways = [Composition(once), Composition(once).reverse()]  # one side alone is no pure bound
+    ways = [Composition(once), Composition(once).reverse()]  # one side alone is not a pure bound
     largest = [way.largest() for way in ways]
     if math.isinf(max(largest)):
         return None
@@ -568,7 +568,7 @@ def _point(epsilon: Fraction, delta: Fraction) -> PrivacyLoss:
 def price_in_currency(
     currency: Currency, loss: PrivacyLoss, delta: Fraction | None = None
 ) -> Amounts:
-    """Return what a loss costs in a currency, whatever the limits are.
+    """Return what a loss costs in a currency, regardless of the limits.
 
     Equal losses cost the same to the last digit: sums are rounded in one order.
     """

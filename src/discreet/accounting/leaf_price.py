@@ -137,7 +137,7 @@ def _one_sided(leaf: Leaf, steps: int) -> PrivacyLoss:
 
 
 def _stepped(leaf: Leaf, steps: int) -> PrivacyLoss:
-    """Price a chain of ``steps`` links, whatever the direction of each."""
+    """Price a chain of ``steps`` links, regardless of the direction of each."""
     if isinstance(leaf.source, PrivacyLoss):
         return _group(_both_ways(leaf.source), steps)
     return _at(leaf, steps * leaf.added)

@@ -6,7 +6,7 @@ Definition.  The kinds are number, text, bool, date, datetime (without a time zo
 (with one).  Values of different kinds are never compared.  The key of a number is the exact number
 that it denotes: a float stands for its decimal text, so 1, 1.0 and Fraction(1) are one value, and
 0.1 is one tenth; infinities are the smallest and the largest number.  Text is ordered by code
-points, instants by the moment that they name, whatever their zone.
+points, instants by the moment that they name, regardless of their zone.
 
 Definition.  The keys of one kind are on a line.  A cut is a key and a side: 0 is just below the
 key, 1 just above.  A set is what is between rising cuts: it is entered and left by turns,
@@ -14,7 +14,7 @@ starting inside if ``below`` holds; ``null`` says whether SQL's NULL belongs.  N
 minus infinity, NaN is above every number, and a bool is True or False.  The form is canonical: no
 cut is at an end of the line, and no two cuts mark one place, so that sets that hold the same
 points of the line are equal objects.  Integers, dates and text are held to be on an unbroken line,
-so that a set means the same whatever its column is cast to.
+so that a set means the same regardless of the type its column is cast to.
 
 A set that is not ``exact`` merely encloses the set that is meant.  Ranges of text are such: which
 text is between two others depends on the collation of the engine, so they enclose everything but

@@ -23,7 +23,7 @@ of the values.
 Theorem (key ``quantile-ends``; the accuracy of the exponential mechanism, McSherry and Talwar
 2007, on one side).  Each end misses with a chance of at most (1 - confidence) / 2, the only end of
 the lowest and of the highest value with at most 1 - confidence.  So the interval holds the
-quantile with the confidence, whatever the values are, and however few. If the leaf from below is
+quantile with the confidence, regardless of the values, and however few. If the leaf from below is
 above the one from above, one of them missed; the interval then holds both.  A value next to the
 edge of a leaf may be counted in the leaf beside it, if floats are rounded; so edges are moved
 outward by more than that.

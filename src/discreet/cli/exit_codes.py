@@ -144,7 +144,7 @@ class Ending:
     code: int = DONE
 
 
-_CHARGED: Final = "what was charged stays charged, and a retry costs nothing more"
+_CHARGED: Final = "the charge stays, and a retry costs nothing more"
 
 
 @contextmanager

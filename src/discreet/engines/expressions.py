@@ -70,7 +70,7 @@ class Expressions:
             case Call():
                 return self._call(expression)
             case _:
-                message = f"{type(expression).__name__} is no expression over one row"
+                message = f"{type(expression).__name__} is not an expression over one row"
                 raise TypeError(message)
 
     def _literal(self, value: Scalar, kind: Type | None) -> Value:

@@ -1,4 +1,4 @@
-"""What is known of an expression whatever the rows are: its type, its clamp and its range.
+"""What is known of an expression regardless of the rows: its type, its clamp and its range.
 
 Trust: kernel.
 

@@ -265,7 +265,7 @@ def _type_name(field: Any) -> str:
 
 
 def _native(kind: Any) -> str | None:
-    """Return DuckDB's type for one of Spark's, or None if it is no type of ours."""
+    """Return DuckDB's type for one of Spark's, or None if it is not a type of ours."""
     if kind.typeName() == "decimal":
         return f"DECIMAL({kind.precision},{kind.scale})" if kind.scale >= 0 else None
     return _PLAIN.get(kind.typeName())

@@ -79,8 +79,8 @@ class LedgerConnection:
         self._store = store
         self._timeout = timeout
         self._process = os.getpid()
-        self._turn = threading.Lock()  # of whoever uses the store
-        self._guard = threading.RLock()  # of whoever changes the next two; an interrupt leaves it
+        self._turn = threading.Lock()  # of anyone who uses the store
+        self._guard = threading.RLock()  # held to change the next two; an interrupt leaves it
         self._line = threading.Condition(self._guard)
         self._waiting: deque[_Ticket] = deque()
         self._leader: _Ticket | None = None
@@ -117,7 +117,7 @@ class LedgerConnection:
             if not ticket.over:
                 self._in_turn(lambda: self._serve(self._batched(ticket)))
         finally:
-            ticket.over = True  # whoever leads passes it over from now on
+            ticket.over = True  # anyone who leads passes it over from now on
             if self._leader is ticket:
                 with self._guard:
                     self._line.notify_all()

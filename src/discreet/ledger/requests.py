@@ -302,7 +302,7 @@ def refuse_closed(closed: Collection[str], key: str) -> None:
             what="an attempt to answer this question failed, and the question is closed.",
             why="whether it fails again could depend on one person's data.",
             do="ask the owner to find the reason and to record "
-            "`discreet ledger reopen KEY --reason ... --by ...`; what was charged stays charged.",
+            "`discreet ledger reopen KEY --reason ... --by ...`; the charge stays.",
         )
 
 

@@ -529,7 +529,7 @@ class Audit:
         if (kind == "open") != (self.entries == 1):
             yield "open", "the first entry, and no other, opens a ledger."
         if kind != "release" and answer is not None:
-            yield "answer", "there is an answer beside an entry that is no release."
+            yield "answer", "there is an answer beside an entry that is not a release."
         match kind:
             case "charge":
                 yield from self._charge(entry)

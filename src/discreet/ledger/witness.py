@@ -16,7 +16,7 @@ it names.  Anchors are written of entries that are durable in a ledger that cont
 and of no others.
 Theorem (key ``anchored``).  A ledger that continues the last anchor of its witness holds every
 entry that it held when that was written.  A ledger from which nothing was taken continues it,
-wherever a crash has stopped whoever wrote either of the two.
+wherever a crash has stopped anyone who wrote either of the two.
     Proof.  Heads are chained: an entry with this head has the same entries before it, and whatever
     the ledger held then was before it or it.  Conversely an anchor names an entry that was durable
     before its line was begun, a line that is not complete does not count, and entries stay; so a

@@ -8,7 +8,7 @@ Privacy via Characteristic Function).  If a release is dominated by one of sever
 one may depend on earlier outputs, then its composition with other releases is dominated by the
 product with the envelope; composing each choice apart and taking the largest is not enough.
 Proof.  The largest of convex, falling functions is convex and falling, so it is the profile of some
-pair.  That pair dominates the release whatever the choice, so ``dominating-pair`` applies.
+pair.  That pair dominates the release regardless of the choice, so ``dominating-pair`` applies.
 
 For finite pairs the envelope is exact.  A finite profile h(a) = sum of (p - a q)+ is linear between
 the ratios p/q; so is the largest of several, between their ratios and the points where two cross.

@@ -96,7 +96,7 @@ from discreet.loss.profile import Profile
 from discreet.loss.pure_pairs import LaplacePair, ResponsePair
 from discreet.loss.rounding import Bracket
 
-_LARGEST: Final = 1000  # above it, e**-epsilon is no float
+_LARGEST: Final = 1000  # above it, e**-epsilon is not a float
 
 
 class _Promise(PrivacyLoss):

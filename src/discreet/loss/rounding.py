@@ -80,7 +80,7 @@ class Bracket:
     ) -> Bracket:
         """Cut both ends to the range in which the number is known to lie.
 
-        An end that is no number (NaN) says nothing: it becomes that end of the range.
+        An end that is not a number (NaN) says nothing: it becomes that end of the range.
         """
         bottom = floor if math.isnan(low) else min(max(low, floor), ceil)
         return cls(bottom, ceil if math.isnan(high) else min(max(high, floor), ceil))
@@ -122,12 +122,12 @@ CUT_MARGIN: Final = 1e-9
 
 
 def bound_above(value: float) -> float:
-    """Cut an upper bound on what is at least zero; one that is no number is infinite."""
+    """Cut an upper bound on what is at least zero; one that is not a number is infinite."""
     return math.inf if math.isnan(value) else max(value, 0.0)
 
 
 def bound_below(value: float) -> float:
-    """Cut a lower bound on what is at least zero; one that is no number is zero."""
+    """Cut a lower bound on what is at least zero; one that is not a number is zero."""
     return 0.0 if math.isnan(value) else max(value, 0.0)
 
 

@@ -268,7 +268,7 @@ class PrivateModel(ScikitLearnNames, ABC):
 
     def _key(self) -> str | None:
         if self.key is not None and not isinstance(self.key, str):
-            raise WrongKind("the key of a fit is no text: give key='first model', say, or none.")
+            raise WrongKind("the key of a fit is not text: give key='first model', say, or none.")
         key: str | None = self.key
         return key
 

@@ -60,7 +60,7 @@ def refuse_ignored(*, table: bool, **given: Any) -> None:
         )
         raise WrongKind(
             what=f"{', '.join(unused)} is given beside {rows}.",
-            why="it would be ignored, and whoever wrote it means something by it.",
+            why="it would be ignored, and anyone who wrote it means something by it.",
             do=do,
         )
 
@@ -298,7 +298,7 @@ def number_columns(bounds: Any, width: int, *, name: str = "bounds") -> tuple[Nu
     pair = None if bounds is None or isinstance(bounds, str) else tuple(bounds)
     if pair is None or len(pair) != 2:
         raise WrongKind(
-            what=f"no {name} are given, or they are no pair.",
+            what=f"no {name} are given, or they are not a pair.",
             why="bounds that were read off the data would reveal the largest value.",
             do=f"give {name}=(low, high), each a number or one number a column, from public "
             "knowledge.",
@@ -340,7 +340,7 @@ def declared_classes(classes: Any) -> tuple[KeyValue, ...]:
     if given is None or len(set(given)) < max(2, len(given)):
         raise WrongKind(
             what="no classes are given, fewer than two, or one of them twice.",
-            why="a class that only the data names would reveal whoever is in it.",
+            why="a class that only the data names would reveal anyone who is in it.",
             do="give classes=['well', 'ill'], say, from public knowledge.",
         )
     return given

@@ -107,7 +107,7 @@ def gradients(rows: BoundedRows, residuals: Floats, clip: Fraction = Fraction(1)
     """Return the sum of z times its residuals, one column an output.
 
     Residuals of a row whose norm is above 1, or above the root of 2 if there are several, add
-    nothing; nor do any that are no numbers.  Those above ``clip`` times that are shortened to it:
+    nothing; nor do any that are not numbers.  Those above ``clip`` times that are shortened to it:
     their squared norm is an exact integer, and neither the factor nor the cut to whole steps makes
     them longer than is priced.
     """

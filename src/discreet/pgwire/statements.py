@@ -348,7 +348,7 @@ def _refused(what: str) -> OutOfRange:
 
 
 def refused_statement(word: str) -> UnsupportedSQL:
-    """Return the refusal of a statement that is no question."""
+    """Return the refusal of a statement that is not a question."""
     cursors = word in {"DECLARE", "FETCH", "MOVE"}
     return UnsupportedSQL(
         what=f"{word} is not answered here.",

@@ -336,7 +336,7 @@ class ErrorTargets:
                 return output
         known = ", ".join(output.name for output in self.outputs)
         raise UnknownName(
-            what=f"an error is given for {name}, which is no output.",
+            what=f"an error is given for {name}, which is not an output.",
             why="an error belongs to a column of the answer.",
             do=f"use one of: {known}.",
         )

@@ -489,7 +489,7 @@ class _Group:
         return _typical(*bounds) * (self.rows if aggregate.function == "SUM" else 1)
 
     def _distinct(self, aggregate: Aggregate) -> int | None:
-        """Return how many values a column can have that is no name of people."""
+        """Return how many values a column can have that is not a name of people."""
         argument = aggregate.argument
         if not isinstance(argument, Column) or argument.name in self.plan.unit.columns:
             return None

@@ -269,7 +269,7 @@ _TAGS: Final = {
     Leaves: "Leaves",
     CellSums: "CellSums",
 }
-"""What digests call the measures, whatever their classes are called."""
+"""What digests call the measures, regardless of the names of their classes."""
 
 
 def plan_digest(  # noqa: PLR0913  all that decides an answer

@@ -12,7 +12,7 @@ subquery of all columns, add nothing.
 Definition.  The text is JSON.  It is the same for questions that differ in space, comments, the
 case of names, aliases of tables, parentheses, the spelling of numbers, the order of the operands of
 AND, OR, =, <>, + and * and of the list of IN, the side on which a comparison is written, or in
-defaults that are spelled out.  Everything else makes a difference; so do the names of outputs and their
+defaults that are spelled out.  Everything else makes a difference, as do names of outputs and their
 order.  Every node is a list that begins with its kind, so that different trees have different
 texts.
 """

@@ -275,7 +275,7 @@ def unsupported(span: Span | None, what: str, why: str, do: str) -> UnsupportedS
 
 
 def inner_query_refused(span: Span | None) -> UnsupportedSQL:
-    """Return the refusal of a subquery that is no condition of WHERE by itself.
+    """Return the refusal of a subquery that is not a condition of WHERE by itself.
 
     >>> inner_query_refused(None).code
     'E502'

@@ -18,7 +18,7 @@ Proof.  The chances of the leaves of a run add up to that of the run, and are eq
 Floats find the run that a uniform U selects; if U comes closer to a boundary than the bound on
 their error, integers decide (key ``exponential-inversion``).  Groups are taken together, some ten
 thousand runs at a time, and running sums start anew with each of these batches.
-Cost: two runs for each leaf with rows and one for each group, whatever the number of leaves.
+Cost: two runs for each leaf with rows and one for each group, regardless of the number of leaves.
 
 Definition.  The *depth* of a span of w leaves around a value v, chosen before, is the smaller one
 of q n - b and u - q n, b being the rows below leaf v - w and u those up to leaf v + w.  Spans
@@ -31,7 +31,7 @@ Proof.  For a given v, minus a depth is what ``leaf-scores`` is about, for a lea
 of the span, and the larger of two numbers moves no further than one of them.
 Theorem (key ``quantile-span``).  Let k spans have a choice of some scale, T at least
 scale ln((k - 1) (1 - m) / m) + max(q, 1 - q) - 1 / d, and at least 1.  Then the span holds the
-quantile (as ``quantile-ends`` defines it), but for a chance of m, whatever the values are.
+quantile (as ``quantile-ends`` defines it), but for a chance of m, regardless of the values.
 Proof.  The first span with D >= T has D' < T, so the best score is at least 0.  A span that leaves
 the quantile below it has b > q (n - 1), and one that leaves it above u < q (n - 1) + 1: so D is
 below max(q, 1 - q), by 1 / d at least, and the score is at most max(q, 1 - q) - 1 / d - T.
@@ -250,7 +250,7 @@ def _gaps(runs: _Runs, choice: ScoredChoice) -> NDArray[Any]:
 
     Counts that could leave 64 bits are taken as integers of any size, and so is a level that could,
     however few rows there are: nothing may fail for want of rows.  Rows that are counted besides
-    are there in all tables, and are no rows of the group.
+    are there in all tables, and are not rows of the group.
     """
     sizes = np.diff(runs.first)
     rows = runs.upto[runs.first[1:] - 1] - abs(choice.offset)

@@ -10,7 +10,7 @@ all engines do (:mod:`discreet.query.functions` and its neighbors).
 Definition.  In a column INTEGER is held as int64, FLOAT as float64 (always finite), BOOLEAN as
 bool, and all other types as Python objects.  If a value is NULL, what is in the array means
 nothing.  Values are those of the engines: three-valued logic, NULL if an argument is NULL
-unless the function says otherwise, and no error, whatever the values are.
+unless the function says otherwise, and no error, regardless of the values.
 """
 
 from __future__ import annotations
@@ -348,7 +348,7 @@ class Formulas:
             case Call():
                 return self._call(expression)
             case _:
-                message = f"{type(expression).__name__} is no expression over released numbers"
+                message = f"{type(expression).__name__} is not an expression over released numbers"
                 raise TypeError(message)
 
     def _case(self, case: Case) -> Vector:

@@ -43,7 +43,7 @@ class CsvFormat:
     dates: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no format, or one in which a number could be read in two ways."""
+        """Refuse what is not a format, or one in which a number could be read in two ways."""
         for name, known in (
             ("separator", (None, *SEPARATORS)),
             ("encoding", ENCODINGS),

@@ -246,9 +246,9 @@ class CellSums:
 
     Definition.  A row is in the cell that its expression names; one that is NULL or outside counts
     nowhere.  Its value is clamped to [``low``, ``high``]; NULL is zero.  In a unit and a group let
-    n be the number of rows in cells, whatever their values, and t(c) the exact sum of the values in
-    cell c.  If n > ``rows``, t(c) becomes t(c) rows / n, rounded toward zero: the unit counts as
-    ``rows`` rows of its own mean.
+    n be the number of rows in cells, regardless of their values, and t(c) the exact sum of the
+    values in cell c.  If n > ``rows``, t(c) becomes t(c) rows / n, rounded toward zero: the unit
+    counts as ``rows`` rows of its own mean.
     Theorem (key ``joint-sums``).  With w(c) = min(1, rows / n) times the unit's rows in cell c, all
     w(c) of a unit and a group add up to at most ``rows``, and the unit adds a number between
     w(c) min(low, 0) and w(c) max(high, 0) to cell c.  Measures with the same cells and the same

@@ -167,7 +167,7 @@ class PasswordFile:
         except (OSError, UnicodeDecodeError):
             raise LedgerUnavailable(
                 what="the password file cannot be read.",
-                why="its rights or its disk keep this user from it, or it is no text.",
+                why="its rights or its disk keep this user from it, or it is not text.",
                 do="have the user of the server read it.",
             ) from None
         return self._known

@@ -163,7 +163,7 @@ def _state_file(site: Site) -> Iterator[str]:
         if not path.exists():
             continue
         if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
-            yield f"{name} in the state folder is no file that can be written."
+            yield f"{name} in the state folder is not a file that can be written."
         elif name == STATE_NAME:
             try:
                 check_state_file(path)

@@ -243,7 +243,7 @@ def check_program(
     """Refuse a program that reads anything but rows that a session has bound for it."""
     if not isinstance(program, Program):
         raise WrongKind(
-            what=f"a {type(program).__name__} is no program.",
+            what=f"a {type(program).__name__} is not a program.",
             why="what is carried out has a price and a digest.",
             do="hand over what discreet.plan_synthesis has planned, say.",
         )

@@ -18,7 +18,7 @@ Definition.  A column has the codes 0, 1, ..., in the order of its categories, b
 last code is NULL if the column may be NULL.  Bin i holds the numbers from its edge up to, and
 without, the next edge; of numbers that are not whole, the last bin holds its upper edge as well.
 Numbers outside the bounds count in the first or the last bin, as clamping would have it.  Days
-outside the periods, and values that are no category, have no code: their rows are left out.
+outside the periods, and values that are not a category, have no code: their rows are left out.
 """
 
 from __future__ import annotations
@@ -430,7 +430,7 @@ class CodedColumn:
             case NumberBins(whole=whole):
                 return replace(self, coding=NumberBins(edges=edges, whole=whole))
             case Categories() | Periods():
-                message = f"{self.name} is no column of numbers in bins"
+                message = f"{self.name} is not a column of numbers in bins"
                 raise TypeError(message)
             case _:
                 assert_never(self.coding)

@@ -176,7 +176,7 @@ def synthesize(session: Session, plan: SynthesisPlan, *, confirm: bool = False) 
     """
     if not isinstance(plan, SynthesisPlan):
         raise WrongKind(
-            f"a {type(plan).__name__} is no plan of a synthetic table; plan it first: "
+            f"a {type(plan).__name__} is not a plan of a synthetic table; plan it first: "
             "discreet.plan_synthesis(session, 'visits', epsilon=1, delta=1e-9)."
         )
     stored = session.perform(plan.program, confirm=confirm)
@@ -250,7 +250,7 @@ def question_of_rows(
         raise WrongKind("columns are not given by their names; write columns=['ward', 'age'], say.")
     if not isinstance(limits, QuestionLimits | None):
         raise WrongKind(
-            f"a {type(limits).__name__} is no limit; write limits=discreet.limits(max_rows=5, "
+            f"a {type(limits).__name__} is not a limit; write limits=discreet.limits(max_rows=5, "
             "max_groups=2), say."
         )
     if isinstance(source, str):
@@ -261,7 +261,7 @@ def question_of_rows(
         relation, names = source.relation(), tuple(columns or ())
     else:
         raise WrongKind(
-            f"a {type(source).__name__} is no table; give the name of a table, or "
+            f"a {type(source).__name__} is not a table; give the name of a table, or "
             "discreet.query.table('visits').where('age >= 18')."
         )
     if not names or isinstance(columns, str) or len({*map(folded, names)}) != len(names):

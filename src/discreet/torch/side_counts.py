@@ -66,7 +66,7 @@ class SideCounts:
         known = set(wanted) <= set(_KNOWN) and wanted.get("clipped", True) is True
         if not known or not isinstance(metrics, Mapping | None):
             raise OutOfRange(
-                "metrics is no mapping, has another name than 'clipped' and 'objective', or "
+                "metrics is not a mapping, has another name than 'clipped' and 'objective', or "
                 '\'clipped\' is not True: give, say, metrics={"objective": 5, "clipped": '
                 "True}."
             )

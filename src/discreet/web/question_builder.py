@@ -90,7 +90,7 @@ class Clicked:
         column = _column(table, self.column)
         if not column.type.is_number:
             raise WrongKind(
-                what=f"{column.name} is no number.",
+                what=f"{column.name} is not a number.",
                 why="totals, means and medians are of numbers.",
                 do="choose a column of numbers, or count rows.",
             )

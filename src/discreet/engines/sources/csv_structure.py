@@ -170,7 +170,7 @@ def _refused(what: str) -> UnreadableSource:
 
 
 def not_encoded(encoding: str) -> UnreadableSource:
-    """Return the error for bytes that are no letters of an encoding.
+    """Return the error for bytes that are not letters of an encoding.
 
     >>> print(not_encoded("utf-8").what)
     a CSV file is not UTF-8.

@@ -139,7 +139,7 @@ class FileStamp:
         return paths == self.paths and tuple(map(FileState.of, paths)) == self._states
 
     def content(self) -> str:
-        """Return a digest of all bytes, whatever the files are called."""
+        """Return a digest of all bytes, regardless of file names."""
         states = zip(self.paths, self._states, strict=True)
         return joined_digest(_digest(path) for path, state in states if state is not None)
 
@@ -172,7 +172,7 @@ def found_files(address: str) -> tuple[str, ...]:
 
 
 def _matches(address: str) -> list[str]:
-    """Return the paths that match a pattern; an existing path is no pattern."""
+    """Return the paths that match a pattern; an existing path is not a pattern."""
     path = Path(address)
     there = next((part for part in (path, *path.parents) if os.path.exists(part)), None)  # noqa: PTH110 (never raises)
     if there == path or there is None:
@@ -280,7 +280,7 @@ def digest_of(state: object) -> str:
 
 
 def joined_digest(digests: Iterable[str]) -> str:
-    """Return one digest for several, whatever their order."""
+    """Return one digest for several, regardless of their order."""
     return hashlib.sha256("".join(sorted(digests)).encode("ascii")).hexdigest()
 
 

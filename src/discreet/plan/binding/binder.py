@@ -112,7 +112,7 @@ def _aligned(part: BoundRelation, fresh: FreshNames) -> BoundRelation:
     """Put the visible columns first, and then the unit, in all parts alike.
 
     The unit stands under a name that no other column has: those of visible ones are chosen by
-    whoever asks.
+    anyone who asks.
     """
     visible = part.visible
     hidden = [

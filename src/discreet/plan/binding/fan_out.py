@@ -11,12 +11,12 @@ those of all columns, and those that the windows make.  If each row is a unit, o
 public, there is nothing to bound.
 Theorem (key ``bounded-units``).  Bounding changes no rows of other units, and no stability: what it
 keeps is the union over units of a function of each unit's rows (key ``unit-local``).  No window
-holds more of one unit than the two limits, whatever the tables hold.
+holds more of one unit than the two limits, for any contents of the tables.
 Proof.  Whether the rows of a unit stay follows from their number and their texts.  If they do, all
 of them stay as they are.  Every partition of a window is within the rows of one unit.
 Rows whose unit is NULL belong to nobody, and are dropped here already.
 
-Both limits are the same for every question, so they are no part of its digest.  They come from
+Both limits are the same for every question, so they are not part of its digest.  They come from
 measurement: with 400 MB DuckDB computed ROW_NUMBER, LAG and SUM over one unit of 2**24 rows, all
 other windows over one of 10**7 rows, and each of them over 2**27 bytes of text.
 
@@ -24,7 +24,7 @@ An engine that runs out of memory tells anyone who asks that somebody's rows wer
 many, so how far rows multiply is known, and limited, before the first of them is read.
 
 Definition.  A private relation has *fan-out* f if a unit with n rows in the private tables has at
-most f n rows in it, whatever the tables hold.
+most f n rows in it, for any contents of the tables.
 Theorem (key ``fan-out``).  A scan has fan-out 1; filters, projections, windows, DISTINCT and
 aggregations keep that of the relation below; a union has the sum of its parts.  A join in which
 every row of one side meets at most m rows of the other has fan-out f max(1, m), and if it keeps

@@ -11,7 +11,7 @@ Proof.  A row of either is one row of each leaf, for which all conditions are tr
 that holds in every branch of an OR is true wherever the OR is; joining on it leaves out only rows
 that the OR leaves out.
 The joins are those of :mod:`discreet.plan.binding.joins`, with all that is proved there, so that
-the order decides how many rows are kept of whoever has very many, and nothing about privacy.
+the order decides how many rows are kept of anyone who has very many, and nothing about privacy.
 
 The chain begins with the leaf from which most others are found by their keys, so that few joins
 multiply rows, and public tables that are not compared with each other never meet by themselves.

@@ -23,7 +23,7 @@ first and the last value of its type there; both are literals that the type hold
 engine rounds them.  Texts are only ever compared for equality.  No literal is NULL, so for a value
 that is not NULL every comparison is true or false; for NULL each of them is NULL, and the condition
 is true only if IS NULL is among its parts.  FLOATs are finite, because what is not finite is read
-as NULL; zero has one value, whatever its sign.
+as NULL; zero has one value, regardless of its sign.
 
 Definition.  A *region* names columns, and for each of them the values that it may have; columns
 that are not named may have any value.  None is the region that nothing is in.  The *truth sets*
@@ -107,7 +107,7 @@ class ComparedValues(NamedTuple):
 
 
 _NULL: Final = ComparedValues(nothing(), nothing(), anything())
-"""A condition that is NULL whatever the value is."""
+"""A condition that is NULL regardless of the value."""
 
 
 def compared_values(sign: str, value: Scalar, kind: Type) -> ComparedValues | None:

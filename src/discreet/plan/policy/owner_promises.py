@@ -109,7 +109,7 @@ def _column(text: str, tables: Mapping[str, TableFacts], label: str) -> tuple[st
     if facts is None or declared is None or facts.public or not declared.constant:
         raise bad(
             f"same.{label}",
-            f"'{text}' is no column of a private table that is declared constant",
+            f"'{text}' is not a column of a private table that is declared constant",
             "write 'table.column', and declare constant = true for the column",
         )
     if folded(column) in map(folded, facts.unit):

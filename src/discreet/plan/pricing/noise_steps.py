@@ -19,7 +19,7 @@ Proof.  The characteristic function of X is the product of 1 / (1 + a_i**2 t**2)
 fraction in t**2 is the sum of w_i / (1 + a_i**2 t**2): X is a mixture, with weights of either sign.
 Scales that are equal are moved apart by less than one part in a thousand, and scales below one part
 in 10**100 of the largest are left out: weights are squares of scales over the largest, which then
-neither overflow nor vanish, whatever the unit of measurement.
+neither overflow nor vanish, regardless of the unit of measurement.
 
 If groups are chosen privately by a noisy count that the answer needs in any case
 (:mod:`discreet.plan.statistics.partition_selection`), it is released once.

@@ -54,7 +54,7 @@ if TYPE_CHECKING:  # made by earlier steps
 
 _MOST: Final = 10**6
 _COMPLETE: Final = frozenset({"RANGE_BUCKET", "IS NULL", "IS TRUE", "IS FALSE"})
-"""Functions of which all values are known, whatever the data holds."""
+"""Functions of which all values are known, regardless of the data."""
 PUBLIC: Final = "PUBLIC_GROUPS"
 
 

@@ -1,6 +1,7 @@
 """Truncation: what limits may leave out of an answer, said before and beside it.
 
-Trust: public.  It changes no number; but whoever is not told takes an answer for more than it is.
+Trust: public.  It changes no number; but anyone who is not told takes an answer for more than it
+is.
 
 Definition.  Contribution bounding and clamping move an answer away from the same answer of all
 rows.  Confidence intervals are for noise alone and do not cover that, because how far it is depends
@@ -240,7 +241,7 @@ def _bounds(known: BoundQuestion, *, searching: bool) -> Iterator[Truncation]:
 
 
 def _holds(value: Expression, cells: KnownFacts, pair: Pair) -> bool:
-    """Whether every value is within bounds, whatever the cells of columns hold."""
+    """Whether every value is within bounds, regardless of the cells."""
     sure = facts_of(value, cells).bounds
     return sure is not None and pair[0] <= sure[0] and sure[1] <= pair[1]
 

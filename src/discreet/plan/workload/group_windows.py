@@ -4,7 +4,7 @@ Trust: public.  Windows are computed from what is released.  A strategy is price
 measures (``linear-strategy``); which one is taken is about accuracy.
 
 Definition.  A window over groups looks at released numbers of all groups.  That says something
-about the table only if the groups are those of the question, whatever the data is: if they
+about the table only if the groups are those of the question, regardless of the data: if they
 are public, and no condition on noisy numbers (HAVING) leaves some of them out.
 
 Definition.  The *running counts* of a measure are the sums over groups that windows ask for, by

@@ -1,6 +1,6 @@
 """Counts, and sums with counts, measured together in cells if that is more exact.
 
-Trust: kernel.  The counts that are joined are no measures of their own any more: what is read for
+Trust: kernel.  The counts that are joined are not measures of their own any more: what is read for
 them is one histogram of cells, in which a unit counts with at most as many rows as before.
 
 Definition.  Counts of rows can be joined if they are shown as they are: not those by which groups

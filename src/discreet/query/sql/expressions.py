@@ -409,7 +409,7 @@ def _dated(reading: Reading, node: Any, kind: Type) -> Literal:
         form = "2025-01-31" if kind is Type.DATE else "2025-01-31 12:00:00"
         raise unreadable(
             reading.span(node),
-            f"this is no {kind.value} of the calendar.",
+            f"this is not a {kind.value} of the calendar.",
             f"write it as {kind.value} '{form}'.",
             why="engines would fail on it, or read another day.",
         )

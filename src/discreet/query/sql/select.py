@@ -255,7 +255,7 @@ def _placed(expression: Expression, values: list[Expression]) -> Expression | No
 
 
 def _place(expression: Expression, count: int) -> int | None:
-    """Return the place, from 0, that a written number names; None if it is no number."""
+    """Return the place, from 0, that a written number names; None if it is not a number."""
     if not isinstance(expression, Literal) or expression.type not in NUMBERS:
         return None
     value = expression.value
@@ -463,7 +463,7 @@ def written_value(query: Select | Relation, span: Span) -> WrittenQuery:
     if query.distinct or query.order or query.limited:
         raise value_refused(span, "with DISTINCT, ORDER BY or LIMIT.")
     if len(query.items) != 1 or not has_groups(query):
-        raise value_refused(span, "and is no single aggregate.")
+        raise value_refused(span, "and is not a single aggregate.")
     _refuse_top(query)
     plain, chosen, values = split_where(query)
     if values:
@@ -492,7 +492,7 @@ def value_refused(span: Span | None, where: str) -> UnsupportedSQL:
     return unsupported(
         span,
         f"a subquery stands for one value, {where}",
-        "a value is one, whatever the tables hold, only as one aggregate of rows.",
+        "a value is one, for any contents of the tables, only as one aggregate of rows.",
         (
             "write (SELECT MAX(x) FROM ... WHERE ...) with one aggregate, or aggregate in a "
             "subquery of FROM, and join it."

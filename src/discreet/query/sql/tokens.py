@@ -283,7 +283,7 @@ def _check_characters(text: str) -> None:
         if letter == "\0" or "\ud800" <= letter <= "\udfff":
             raise unreadable(
                 Span(text, place, place + 1),
-                "this text holds something that is no character.",
+                "this text holds something that is not a character.",
                 "write text of Unicode characters, without zero bytes.",
                 why="engines store it each in their own way.",
             )

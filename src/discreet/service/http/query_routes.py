@@ -167,7 +167,7 @@ async def job_state(
 
 @route("DELETE", "/v1/jobs/{job}", Permission.ASK)
 async def cancel(request: Request, caller: Calling, job: str) -> Response:
-    """Stop working on a question; what was charged stays charged, and a retry completes it."""
+    """Stop working on a question; the charge stays, and a retry completes it."""
     found = await in_thread(request, counter_of(request).cancel, caller, job)
     return JSONResponse({"job": found.id, "events": found.told})
 

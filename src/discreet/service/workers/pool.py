@@ -166,7 +166,7 @@ class Pool:
         job.fail(stopped_error())
 
     def cancel(self, job: AskJob) -> None:
-        """Stop working on a job; what was charged stays charged."""
+        """Stop working on a job; the charge stays."""
         job.canceled = True
         with self._lock:
             names = [name for name, running in self._running.items() if running is job]

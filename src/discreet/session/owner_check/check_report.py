@@ -202,7 +202,7 @@ class CheckReport:
         some = "1 promise is" if count == 1 else f"{count} promises are"
         return (
             f"{some} BROKEN: prices that rest on them are too low. Mend the data, or take the "
-            "promise out of the policy, and say so to whoever relies on past answers."
+            "promise out of the policy, and say so to anyone who relies on past answers."
         )
 
     def _hurts(self) -> str:

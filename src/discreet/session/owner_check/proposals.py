@@ -1,6 +1,6 @@
 """A table before it has a policy: a first look, and what its owner may declare of it.
 
-Trust: kernel.  Columns and their stored types are no rows.  Everything else comes from exact
+Trust: kernel.  Columns and their stored types are not rows.  Everything else comes from exact
 numbers about private rows, without noise: it is shown to the owner of the data alone, who asks for
 it, and only what the owner accepts is written.  No proposal repeats a single person:
 

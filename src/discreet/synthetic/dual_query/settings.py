@@ -87,7 +87,7 @@ class DualQuerySettings:
     rows: int
 
     def __post_init__(self) -> None:
-        """Refuse settings that are no positive numbers, or whose scores would not fit."""
+        """Refuse settings that are not positive numbers, or whose scores would not fit."""
         whole(self.rounds, name="rounds", low=1, high=MOST_ROUNDS)
         whole(self.samples, name="samples", low=1, high=_MOST_SAMPLES)
         whole(self.rows, name="rows", low=1, high=MOST_ROWS)
