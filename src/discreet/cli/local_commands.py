@@ -30,8 +30,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_AGAIN: Final = "reports that did arrive stay known: reporting again costs the epsilon of the form
-again" _MIXED: Final = (
+_AGAIN: Final = "reports that did arrive stay known: reporting again costs the epsilon again"
+_MIXED: Final = (
     "Saved collectors and reports are counted together; a report that a collector holds already "
     "counts twice.\n"
 )
