@@ -340,7 +340,7 @@ def _behind(node: Node, box: Box) -> Iterator[tuple[Node, Box]]:
     """Yield each node, in the order of a drawing, and the conditions that its records meet."""
     yield node, box
     match node:
-        case Parallel(overlap=1, routed=False):
+        case Parallel(overlap=1):
             for values, child in node.parts:
                 yield from _behind(child, box & Box({node.key: values}))
         case Where():
