@@ -230,7 +230,6 @@ class NeighborGraph:
     edges: frozenset[tuple[int, int]]
 
     def __init__(self, *, size: int, edges: Iterable[tuple[int, int]]) -> None:
-        """Take the number of vertices, and pairs of different ones."""
         count = whole(size, name="size", low=1, high=_MOST_VERTICES)
         if not isinstance(edges, Iterable):
             raise WrongKind(
@@ -358,7 +357,6 @@ class PrivacyUnit(Shown):
         columns: Iterable[str] = (),
         relation: Relation | str = Relation.ADD_REMOVE,
     ) -> None:
-        """Take a name to show, the columns that name a unit, and a relation."""
         chosen = tuple(_text(column, "column") for column in listed(columns, name="columns"))
         if len(set(chosen)) != len(chosen):
             raise OutOfRange("a column is named twice; name each column once.")

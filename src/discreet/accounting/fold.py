@@ -153,7 +153,6 @@ class TreeFold:
         contribution: Contribution,
         alone: Callable[[Node, Relation, int], PrivacyLoss],
     ) -> None:
-        """Take a tree, its domain, for whom, and how to account for a node alone."""
         self._domain, self._places = domain, {name: at for at, name in enumerate(domain.names())}
         self._unit, self._contribution, self._alone = unit, contribution, alone
         self._numbers: dict[int, int] = {}

@@ -146,7 +146,6 @@ class Metric:
         return made
 
     def __repr__(self) -> str:
-        """Show how many points there are."""
         return f"<Metric on {len(self.points)} points>"
 
     def distance(self, one: object, other: object) -> Distance:
@@ -306,7 +305,6 @@ class RecordRule:
         return made
 
     def __repr__(self) -> str:
-        """Show how many records there are."""
         return f"<RecordRule on {len(self.records)} records of {', '.join(self.columns)}>"
 
     def neighbors(self) -> Iterator[tuple[Record | None, Record | None]]:

@@ -97,12 +97,10 @@ class Where(Node):
     child: Node
 
     def __post_init__(self) -> None:
-        """Check the box, and the node that sees its records alone."""
         checked_box(self.box, name="condition")
         refuse_bounded(self.child, where="a condition")
 
     def title(self) -> str:
-        """Say which records."""
         return f"Where {self.box}"
 
 
@@ -125,7 +123,6 @@ class Parallel(Node):
     overlap: int = 1
 
     def __init__(self, key: str, parts: Mapping[Any, Node], *, overlap: int = 1) -> None:
-        """Take a public column, and a node for each value or set of values of it."""
         _refuse_computed(key)
         if not isinstance(parts, Mapping) or not parts:
             raise WrongKind(
@@ -143,17 +140,14 @@ class Parallel(Node):
         freeze(self, key=checked_column(key), parts=checked, overlap=most)
 
     def __repr__(self) -> str:
-        """Show how to make it again."""
         overlap = f", overlap={self.overlap}" if self.overlap > 1 else ""
         return f"Parallel({self.key!r}, {dict(self.parts)!r}{overlap})"
 
     def title(self) -> str:
-        """Name the key."""
         overlap = f", up to {self.overlap} parts a record" if self.overlap > 1 else ""
         return f"Parallel by {self.key}{overlap}"
 
     def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return what is released of each part."""
         return tuple((str(values), child) for values, child in self.parts)
 
 
@@ -271,7 +265,6 @@ class Group(Node):
         freeze(self, child=checked_node(child), distance=most)
 
     def title(self) -> str:
-        """Say how many rows."""
         if self.distance is None:
             return "One row becomes any number"
         return f"One row becomes up to {self.distance}"
@@ -330,7 +323,6 @@ class Sampled(Node):
         freeze(self, unit=unit)
 
     def title(self) -> str:
-        """Say how the sample is drawn."""
         if self.rate is not None:
             together = "" if self.unit is None else f", by {self.unit.name}"
             return f"Sampled at rate {self.rate}{together}"
@@ -352,7 +344,6 @@ class Shuffled(Node):
     population: int = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check what each person runs on their own row, and how many people there are."""
         if not isinstance(self.child, Leaf):
             raise WrongKind(
                 f"what is shuffled is a {type(self.child).__name__}, not a leaf; give the leaf of "
@@ -361,7 +352,6 @@ class Shuffled(Node):
         freeze(self, population=checked_count(self.population, name="population", low=2))
 
     def title(self) -> str:
-        """Say how many people."""
         return f"Shuffled reports of {self.population}"
 
 

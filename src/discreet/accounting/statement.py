@@ -236,11 +236,9 @@ class Statement(PrivacyCurve):
         return Profile(remove=remove, add=add, indivisible=True)  # of parts unknown
 
     def epsilon(self, delta: object) -> float:
-        """Return the least epsilon at a delta, rounded up."""
         return self._worst(checked_delta(delta))[1]
 
     def delta(self, epsilon: object) -> float:
-        """Return the probability of failure at an epsilon, rounded up."""
         return self.loss.delta(epsilon=epsilon)
 
     def interval(self, delta: object) -> Bracket:
@@ -271,7 +269,6 @@ class Statement(PrivacyCurve):
         return self.loss.tradeoff(false_alarm)
 
     def tradeoffs(self, false_alarms: Iterable[object]) -> NDArray[np.float64]:
-        """Return the least probability of a missed detection for each false alarm, rounded down."""
         return self.loss.tradeoffs(false_alarms)
 
     def gap(self, delta: object) -> float:

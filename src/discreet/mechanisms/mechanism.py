@@ -211,7 +211,6 @@ class GuardedRun(OneCopy, ABC):
     __slots__ = ("_entropy", "_lock")
 
     def __init__(self, entropy: Entropy) -> None:
-        """Bind the run to this process."""
         super().__init__()
         self._entropy = entropy
         self._lock = threading.Lock()

@@ -492,7 +492,6 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         return first_true(enough)
 
     def kept(self, units: int) -> Interval:
-        """Enclose the probability that a group of this count is shown."""
         size = whole(units, name="units", low=0)
         if size < self.fewest:
             return _NONE
