@@ -74,13 +74,12 @@ from discreet.mechanisms.mechanism import (
     Number,
     ReferenceLaw,
     at_confidence,
-    decide_at_most,
-    first_true,
     steps_at,
     two_sided_quantile,
 )
 from discreet.noise import SYSTEM, Distribution, Entropy
 from discreet.noise.decay import log_of
+from discreet.noise.distribution import decide_at_most, first_true
 from discreet.noise.laplace import TwoSidedLaw
 from discreet.noise.tablefree import SIZES, FreeSizes, rare_heads
 from discreet.units import Relation
