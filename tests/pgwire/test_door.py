@@ -203,7 +203,7 @@ LONG = 90_000
 
 @pytest.mark.parametrize(
     "asked",
-    [" " * LONG + "1", "SELECT '" + "/*a" * (LONG // 3) + "'", "BEGIN;" * (LONG // 6), "1" * 200_000],
+    [" " * LONG + "1", f"SELECT '{'/*a' * (LONG // 3)}'", "BEGIN;" * (LONG // 6), "1" * 200_000],
     ids=["spaces", "comments", "statements", "long"],
 )
 def test_one_text_holds_nobody_up(server, asked):
