@@ -88,10 +88,10 @@ class Statement:
         return self.word in _QUERIES
 
 
-class _Tokenizer(Postgres.Tokenizer):  # type: ignore[misc,name-defined]
+class _Tokenizer(Postgres.Tokenizer):
     """In which $1,$2 are two parameters, and not the start of a quoted text."""
 
-    HEREDOC_STRINGS: ClassVar[list[str]] = []
+    HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
 
 
 _TOKENIZER: Final = _Tokenizer(dialect=Postgres())
