@@ -58,7 +58,7 @@ class DiscreetError(Exception):
     def __init__(self, *, what: str, why: str, do: str) -> None:
         """Keep the three sentences apart, so that any surface can lay them out.
 
-        What cannot be printed is escaped: names in files may hold anything.
+        Unprintable characters are escaped: names in files may hold anything.
         """
         self.what, self.why, self.do = map(_printable, (what, why, do))
         super().__init__(f"{self.what}\n  Why: {self.why}\n  Do:  {self.do}")

@@ -51,7 +51,7 @@ _EVERYTHING: Final = Box.everything()
 @final
 @dataclass(frozen=True, slots=True)
 class PriceBasis:
-    """What amounts mean: what they count, and whom they are about, under which relation."""
+    """The meaning of amounts: currency, protected unit and relation."""
 
     currency: Currency
     unit: PrivacyUnit

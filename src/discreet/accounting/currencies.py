@@ -160,7 +160,7 @@ def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Pric
 def _outside(loss: PrivacyLoss, delta: Fraction | None) -> list[Price]:
     """Return the rho of a sample outside an event of a probability that is named for it, if any.
 
-    What runs on a sample rarely loses much, and other losses have no such tails.
+    A release from a sample rarely loses much, and other losses have no such tails.
     """
     products = dict.fromkeys((*loss.remove, *loss.add)) if isinstance(loss, Profile) else {}
     rare = any(pair.rare_losses for product in products for pair, _ in product.pairs)

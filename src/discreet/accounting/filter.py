@@ -4,7 +4,7 @@ Trust: kernel.
 
 Two threads that look before either spends, or a budget and its copy, spend twice.
 
-What is left is not a promise of its own: it says which requests would still be accepted.  It is
+The remainder is not a separate promise: it says which requests would still be accepted.  It is
 shown rounded down, with whom it is about and the currency.
 
 Definition.  It keeps one filter for each cell of records that its charges treat alike.  A charge
@@ -321,7 +321,7 @@ class PrivacyFilter:
 
     @property
     def guarantee(self) -> PrivacyLoss:
-        """What holds of all answers together, whatever was and will be asked."""
+        """The guarantee that covers all answers together, past and future."""
         return self._budget.guarantee
 
     @property
@@ -375,7 +375,7 @@ class PrivacyFilter:
     def enter(self, pieces: Sequence[ChargedBox]) -> Charge:
         """Enter pieces that were recorded for this filter before: a replay, which asks nothing.
 
-        What they were priced for is recorded with the account that they belong to, not with them.
+        The setting of their prices is recorded with the account that they belong to, not with them.
         """
         self._check_width(pieces)
         with self._guard:

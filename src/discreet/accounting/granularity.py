@@ -144,7 +144,7 @@ class Metric:
     def through(self, function: Callable[[Any], Any], *, on: Iterable[Any]) -> Metric:
         """Return how far apart tables are for a release that reads a function of them.
 
-        What the function makes of a table has to be a point of this metric.
+        The value of the function must be a point of this metric.
         """
         tables = _points(on)
         places = [_place(self.points, function(table)) for table in tables]

@@ -35,8 +35,8 @@ Theorem (key ``poisson-sampling``).  A record that is likely not in the sample l
 by rate is accounted for under add/remove and replace.
 Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018).  So is a sample of fixed size,
 if records are replaced.  If one is added or removed, the population is not public.
-What runs on one sample is one node: the sample amplifies what all of it loses together, and each
-further node draws a sample of its own.
+All releases from one sample form one node: the sample amplifies what all of it loses together, and
+each further node draws a sample of its own.
 
 Theorem (key ``shuffling``; Feldman, McMillan and Talwar 2021).  If each of n people runs the leaf
 on their own row, and all reports are released in random order, then replacing one row loses less
@@ -45,7 +45,7 @@ than it does in the leaf.  It needs a leaf with a finite epsilon at delta 0, and
 Definition (Abadi et al. 2016).  In each of ``steps`` steps every record enters the sample by itself
 with probability ``rate``.  The gradients of the sample are clipped to an L2 norm of at most C and
 added up, Gaussian noise with a standard deviation of ``sigma`` C is added, and the sum is released.
-What the next step does may depend on all sums so far.
+The next step may depend on all sums so far.
 
 One step moves the sum by at most C if a record is added or removed, so it is a Gaussian with mu
 = 1/sigma on a sample (key ``poisson-sampling``), and the steps compose (key ``dominating-pair``).

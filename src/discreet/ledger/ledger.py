@@ -190,7 +190,7 @@ class Ledger(LedgerView):
         """Pay for a request as ``charge`` does, and record its start: two entries, one commit.
 
         When it returns, both are durable, and data may be read; if there is an answer already, that
-        is returned.  Whoever has to know the charge before the start calls both apart.
+        is returned.  To know the charge before the start, call both separately.
         """
         name, digest = _names(key, question)
         request = self._priced(what, scope, delta, account)

@@ -15,7 +15,7 @@ it has one; it checks, and only then appends, so an error before its first entry
 Definition.  The body of a charge is the SHA-256 of the canonical text of [account, tree, scope,
 delta, question]: two requests are the same if their bodies are.  The price follows from the request
 and the currencies of the accounts, which never change: the caller works it out before it queues.
-Theorem (key ``one-answer``).  Whatever is told under one key, by however many workers, is one
+Theorem (key ``one-answer``).  All releases under one key, by any number of workers, are one
 answer, paid once.
     Proof.  Steps are taken one after another, each in view of all entries before it.  A second
     charge or release of a key finds the first, appends nothing, and returns what is stored.

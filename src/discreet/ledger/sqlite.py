@@ -8,7 +8,7 @@ Theorem (key ``sqlite-durable``).  What is read from the file is on disk.
     hot, and anyone who reads next takes its changes back, or the end of the journal is written and
     may not be synced: so the journal is synced here before anything is returned that another
     connection has written.
-Theorem (key ``one-place``).  Whoever uses a ledger file, by whatever path, uses one budget.
+Theorem (key ``one-place``).  All users of a ledger file, by any path, share one budget.
     Proof.  Everything that was committed is in the file itself; its locks are those of the inode,
     so two who use it exclude each other.  A journal is named after the path: a file that is mounted
     by itself could have two, and is refused.  A copy has another inode than the one recorded in it,

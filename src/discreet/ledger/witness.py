@@ -6,7 +6,7 @@ Definition.  An anchor is a time and a receipt: ``2026-11-17T15:40:00.000000Z le
 witness is a file of anchors of one ledger, one on each line, that only grows; each is synced before
 its call returns.  Keep it out of reach of anyone who could put an old ledger back: on another disk,
 another host, or in a file with the append-only attribute.
-    What a crash has left of a line, the beginning of one or zeros, does not count, and the next
+    A line cut short by a crash, or filled with zeros, does not count, and the next
     anchor begins on a new line.  A last line that is anything else was changed, and is refused: the
     anchor before it could be older than what was known.  A file of something else is refused too.
 The same form says which backups were made: each appends an anchor to ``<ledger>-backups``.
@@ -21,7 +21,7 @@ wherever a crash has stopped anyone who wrote either of the two.
     the ledger held then was before it or it.  Conversely an anchor names an entry that was durable
     before its line was begun, a line that is not complete does not count, and entries stay; so a
     crash leaves the witness behind the ledger, and never ahead of it.
-What was charged after the last anchor is not covered, and nothing if the witness is put back too.
+Charges after the last anchor are not covered, and none are if the witness is rolled back, too.
 A ledger without any anchor is accepted if nothing was charged yet, or by somebody who says so
 (``discreet ledger anchor``).  A restored ledger begins a witness of its own.
 Assumes: nobody finds two texts with the same SHA-256.

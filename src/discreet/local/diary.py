@@ -12,7 +12,7 @@ remain spent.
 
 A small file on a device that survives a crash at any time: one state in a SQLite database.
 
-What a device has spent, and which answer it keeps, must not be forgotten.
+A device must remember how much it has spent and which answer it keeps.
 
 ``held`` begins an exclusive transaction, so one process at a time reads and writes (T4), and
 commits with every byte forced to disk when its block ends (T3): afterwards the file holds the old

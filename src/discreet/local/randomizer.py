@@ -132,7 +132,7 @@ class Randomizer(Mechanism[int, Hashable], ABC):
     def unpack_batch(self, data: Bytes, *, count: int) -> tuple[Reports, NDArray[np.bool_]]:
         """Read ``count`` reports that were written without gaps.
 
-        What has another length, or anything but 0 behind its last report, holds none.
+        Bytes of another length, or with anything but 0 after the last report, hold none.
         """
         rows = widen_bits(data, self.bits, count)
         return self.unpack(np.empty((0, self.report_bytes), np.uint8) if rows is None else rows)

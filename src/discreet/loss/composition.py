@@ -62,7 +62,7 @@ _FEW: Final = 16  # pairs whose infinite losses are counted exactly
 class Product:
     """The profile of one product of pairs, and of what a curve allows with it.
 
-    What it keeps is worked out from its pairs and its curve alone.
+    Cached values depend only on its pairs and its curve.
     """
 
     def __init__(self, pairs: Counted, renyi: RenyiCurve | None) -> None:

@@ -18,7 +18,7 @@ from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i
     h((k - g) s) = h(k s) + (1 - e**-(g s)) w      if no mass is between,
 so that only numbers above zero are added and every step rounds by a few units.
 
-What is written connects the dots (key ``connect-the-dots``).
+The written curve connects the dots (key ``connect-the-dots``).
 """
 
 from __future__ import annotations

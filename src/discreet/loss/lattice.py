@@ -337,7 +337,7 @@ class LatticeSearch:
     ) -> None:
         """``known`` is the mass of infinite losses that the caller adds.
 
-        What the distributions from above count as infinite beyond it is added here.
+        Mass beyond it, which upper distributions count as infinite, is added here.
         """
         self._known, self._pairs, self._square = known, tuple(pairs), square
         ends = (pair.largest() for pair, _ in self._pairs)

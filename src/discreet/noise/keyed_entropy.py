@@ -1,6 +1,6 @@
 """Random words that repeat: the stream of a secret key and a label.
 
-Trust: kernel.  Whoever knows key and label knows the noise, and can subtract it.
+Trust: kernel.  Anyone who knows key and label knows the noise, and can subtract it.
 
 The same pair gives the same words, for draws that must be the same again: public random words,
 drawings and tests.  A contract on imports and the attack A13 keep such a stream out of releases.

@@ -1,6 +1,6 @@
 """What a client sends: statements, settings of its session, and questions with their price.
 
-Trust: public.  Whatever is not known here goes to the service as a question, which refuses what it
+Trust: public.  Any other statement goes to the service as a question, which refuses what it
 does not answer before anything is spent.
 """
 

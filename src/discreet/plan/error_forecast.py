@@ -1,6 +1,6 @@
 """Errors before any data is read: of every output at a price, and the price of given errors.
 
-Trust: public.  Whatever price comes out, it is charged.
+Trust: public.  The resulting price is charged.
 
 Definition.  The error of an output is how far it is from the same output of the bounded rows
 without noise, at most, with the confidence; groups are taken one by one.  If a noisy count

@@ -59,7 +59,7 @@ floor(q (n - 1)) + 1 and ceil(q (n - 1)) + 1, counted from the lowest: definitio
 they interpolate there.  With d the denominator of q, k leaves and a choice of some scale, let R be
 scale ln((k - 1) (1 - m) / m), or 0 if that is more.  ``ranks_aside`` is ceil(R + q - 1 / d) below
 the quantile, ceil(R + 1 - q - 1 / d) above it, and at least 1.
-Theorem (key ``quantile-ends``).  Whatever the values are, and however few, a choice at level q with
+Theorem (key ``quantile-ends``).  For any values, however few, a choice at level q with
 an offset of minus that many ranks (:mod:`discreet.plan.pricing.group_sensitivity`) is a leaf no
 higher than the one of the quantile, except with a chance of at most m; and one with an offset of
 plus that many is no lower.

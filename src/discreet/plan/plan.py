@@ -4,7 +4,7 @@ Trust: kernel.  How a plan stands is read from its ledger, and from no data.  Tw
 digest are answered once.
 
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
-shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
+shown to anyone.  Its executor charges ``tree`` to the records of ``scope``, lets an
 engine compute ``request``, shows the groups that ``selection`` chooses by the count ``chosen_by``
 (all of them if it is None, or those that meet ``having_threshold``), adds ``noises``, makes
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if

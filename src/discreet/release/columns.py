@@ -27,7 +27,7 @@ number itself is kept beside it, since only that has a mean error of zero; condi
 formulas are computed from it.
 
 Windows are computed after all estimates, from all groups (:mod:`discreet.release.columns`).
-What is computed from several of them, or from a window and other numbers, has the range of a box of
+A value computed from several of them, or from a window and other numbers, has the range of a box of
 which each side misses with a part of the chance: these errors depend on each other.
 """
 

@@ -1,9 +1,9 @@
 """How a CSV file is written: its separator and letters, and the forms of its numbers and days.
 
 Trust: kernel.  Nothing here is ever guessed from a row: one row would change how others are read.
-What is not declared has its usual form, but for the separator, which the line of names may show.
+Undeclared options use defaults; the delimiter may be inferred from the header.
 
-What is declared decides which value a cell has, so it is part of the names of columns in scopes
+Declared options decide which value a cell has, so they are part of the names of columns in scopes
 (:mod:`discreet.plan.binding.scope`): charges before and after a change of the declaration add up.
 """
 

@@ -113,7 +113,7 @@ class Total:
     unit counts as ``rows`` rows of its own mean.  Then t is clamped to [``low``, ``high``].
     With ``per``, the name of an earlier total from 0 to k of which the unit adds c to the group, it
     is clamped once more, to [c ``low`` / k, c ``high`` / k]: k divides both.
-    Theorem (key ``within-count``).  Whatever the data holds and whatever planning believed, a unit
+    Theorem (key ``within-count``).  For any data, and whatever planning believed, a unit
     that adds c to the total named ``per`` adds a number from c low / k to c high / k.
     Proof.  Both are clamped in the same row of the unit and the group, the count first.
 

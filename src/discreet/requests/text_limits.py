@@ -76,7 +76,7 @@ _SEARCHES: Final = 8
 _COMPARED: Final = 2
 """Units for each letter between two % of a pattern, which may be compared at every place of a text.
 
-What comes after a % is looked for from where the part before it was found, and never again.
+The part after a % is searched once, from the end of the match of the part before it.
 """
 _CUT_OFF: Final = 20
 """Units for each letter of a pattern with several searches, which are cut off by halving."""

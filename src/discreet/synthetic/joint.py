@@ -14,7 +14,7 @@ to m groups of r rows; m = r = 1 if each row is a unit.  Then every marginal mov
 m r in L1, and therefore in L2, always in one direction; if one unit replaces another, by at most 2
 m r in L1 and by the root of 2 times m r in L2, and a single cell by at most m r.
 
-What one unit moves: each measurement and each selection of a program, as a leaf with its price.
+How one unit moves each measurement and each selection of a program, as a leaf with its price.
 
 Programs are planned and carried out with the same leaves.
 

@@ -3,7 +3,7 @@
 Trust: kernel.  Planning reads nothing private and spends nothing; synthesis is one program of the
 session, charged before a row is read and recorded before any release.
 
-What a call asks for: the question, the domain and the price of a synthetic table.
+The request of a call: the question, the domain and the price of a synthetic table.
 
 Everything comes from the arguments, the schema and the policy.
 """

@@ -25,7 +25,7 @@ of earlier attempts are not charged twice.
 An attempt belongs to one process: a forked child is refused before each step
 (:mod:`discreet.torch.progress`).
 
-What a run pays: all of it before its first row, and lost steps once more.
+The charges of a run: all of it before its first row, and lost steps once more.
 
 Key ``marked-steps``: an attempt that begins below the mark that it goes by is charged for the steps
 in between, which may have been observed.  They are a release of their own, with their share of

@@ -13,7 +13,7 @@ alone; and else it is the comma.
 No line can make reading fail, or move the rows of others.  A line that is too short is filled up
 with NULL, and of one that is too long the rest is left out.  Where lines end is beyond doubt,
 because each file is checked as a whole when it is opened
-(:mod:`discreet.engines.sources.csv_structure`). What a file is called where it is named says how
+(:mod:`discreet.engines.sources.csv_structure`). The name of a file says how
 it is read, wherever a link leads from there.
 
 If DuckDB is given a path to read, it takes ``*``, ``?`` and ``[`` for signs of a pattern: a file

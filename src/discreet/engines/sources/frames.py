@@ -168,7 +168,7 @@ def from_arrow(
 ) -> Frame:
     """Copy the columns of an Arrow table that can be read, and check the copy once.
 
-    What was another kind of frame before says so, with its own names of types.
+    A frame converted from another kind says so, with its own names of types.
     """
     check_names(table.schema.names, what="columns")
     arrays, hidden = {}, []

@@ -456,7 +456,7 @@ def _bound(
 ) -> BoundRelation:
     """Bind a relation; joins keep as many rows as the limit on all of it allows.
 
-    What is bound reads no text that is too long to be held.
+    A bound question reads no text that is too long to be held.
     """
     limit = FanOut(max_fan_out, public_rows)
 

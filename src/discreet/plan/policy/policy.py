@@ -1,6 +1,6 @@
 """The policy: what the owner of the data has decided, as one file that people can review.
 
-Trust: kernel.  Whoever answers reads the unit, the bounds and the ceilings here.
+Trust: kernel.  Answers take the unit, the bounds and the ceilings from here.
 
 A policy is TOML: who is protected, the budget, limits on what one unit may contribute and on what
 one question may cost, who may ask, and what is public about every column.  It is read strictly: an
@@ -307,7 +307,7 @@ POLICY_KEYS: Final = {
 LEAST_EPSILON: Final = Fraction(1, 1000)
 """The least epsilon of one question behind a server, unless the policy says otherwise (T1).
 
-What an analyst may learn by other ways than the answer, such as its tick, is paid for as well.
+This also pays for side information about an answer, such as its tick.
 """
 
 

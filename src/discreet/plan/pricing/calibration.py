@@ -1,6 +1,6 @@
 """Calibration: releases whose composed loss is a price, and the price of releases.
 
-Trust: kernel.  Whatever is returned was proved to cost no more than was asked.
+Trust: kernel.  Every result is proved to cost no more than was asked.
 
 Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-approximate``).  Epsilons and
 deltas of independent releases add up, and so do rhos outside events of known chance.  The loss that

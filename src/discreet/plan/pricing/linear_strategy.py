@@ -21,10 +21,10 @@ The difference of two units in a group is at most k, or k**2, times the largest 
 
 over all cells c and c', equal ones too.  For several groups of a unit these are what
 ``plan-distances`` adds up.  All bounds are attained by k rows in one cell.
-Proof.  What a unit adds is a point of k times the hull of zero and of all boxes, c for c, of what a
-row in c can add; each box holds zero.  Norms, and their squares, are convex, so the longest point
-of the hull, and the longest difference of two of its points, are found at corners; a corner of a
-box chooses low or high for each v by itself, and sums of different values are different
+Proof.  The contribution of a unit is a point of k times the hull of zero and of all boxes, c for c,
+of what a row in c can add; each box holds zero.  Norms, and their squares, are convex, so the
+longest point of the hull, and the longest difference of two of its points, are found at corners; a
+corner of a box chooses low or high for each v by itself, and sums of different values are different
 coordinates, so that norms (squared, in L2) add up over v.
 Clamping the sum of a cell moves each coordinate by no more and the same way: since boxes hold zero,
 the difference of two units stays one of such points.  Clamping y moves no two further apart.

@@ -6,7 +6,7 @@ each tree once, with this very object.
 
 Definition.  A *tree* over k leaves has h levels and arity b, b**h >= k: on level l the leaves stand
 in blocks of b**(h - l), and the rows of every block are counted with noise of its own.  Each leaf
-is in one block of every level; the block of all leaves is not counted.  Whatever is chosen at any
+is in one block of every level; the block of all leaves is not counted.  The choice at any
 level of a quantile, and both ends of its interval, follows from these noisy counts
 (:mod:`discreet.release.choices`).
 Theorem (key ``quantile-tree``; hierarchical histograms (Hay, Rastogi, Miklau and Suciu 2010)).

@@ -8,7 +8,7 @@ within 2**30: so the totals of four billion units fit into 62 bits.  Whole numbe
 are kept as they are, in steps of 1, or of 1/2 if their center is not whole.
 If the total of a unit is bounded and its rows are not, rows are clamped far outside the bounds,
 to 2**52 steps, so that nothing overflows.
-Theorem (key ``fixed-point``).  Whatever the data holds, every value of ``row`` is NULL or an
+Theorem (key ``fixed-point``).  For any data, every value of ``row`` is NULL or an
 integer from ``low`` to ``high``.
 Proof.  The last step of the expression is a clamp to these integers; NaN and infinities are NULL.
 

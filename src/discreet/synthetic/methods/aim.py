@@ -12,7 +12,7 @@ selections by a model that is a few rounds old are barely worse.  And noise is r
 whole batch of measurements taught less than noise would: many wide measurements, which inference
 makes consistent, reveal more than few narrow ones.
 
-What comes next is decided by what was released, so all steps run under a filter of
+The next step depends on earlier releases, so all steps run under a filter of
 zero-concentrated privacy: the price is fixed beforehand, and how it is divided need not be.
 """
 

@@ -41,7 +41,7 @@ Theorem (key ``noisy-distance``).  Let h_t(k) be the mean of exp(-t |k + Z|), an
 (ln beta - n ln h_t(k)) / t over some rates t > 0.  With probability at least 1 - beta, D < n k for
 every integer k with S <= s_k.
 
-What was measured, with the distributions of its noise.
+The measurements, with the distributions of their noise.
 
 Trust: public.
 """
