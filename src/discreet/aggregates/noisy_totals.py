@@ -82,8 +82,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet import mechanisms
-from discreet.aggregates.intervals import Ends, added, multiplied
-from discreet.aggregates.rationals import Floats, Rationals, weighted
+from discreet.aggregates.intervals import Ends, Floats, Rationals, added, multiplied, weighted
 from discreet.exact import float_down, float_up
 from discreet.plan.estimator import Estimator
 from discreet.plan.noise_errors import (
