@@ -108,6 +108,9 @@ class Variance(Estimator):
             (mean.count, None): self._largest_square() + 2 * radius * radius,
         }
 
+    def weight(self, use: ReleaseInput) -> int:
+        return 1 if use[0] == self.squares else 4
+
     def predict(self, name: str, forecast: NoiseForecast) -> Predicted:
         """Divide the noises of both numerators by the rows (key ``variance-error``)."""
         mean, radius = self.mean, self.mean.radius
