@@ -209,7 +209,7 @@ def _check_continues(ledger: LedgerView, anchor: Anchor) -> None:
     if anchor.receipt.ledger != ledger.id:
         raise OtherLedger(
             what="the witness is that of another ledger.",
-            why="one file reveals one ledger, or a new one could take the place of a spent one.",
+            why="one file is for one ledger, or a new one could take the place of a spent one.",
             do="name the witness of this ledger, or a file that is not there yet.",
         )
     if ledger.holds(anchor.receipt):

@@ -132,7 +132,7 @@ def check_grants(name: str, grants: Iterable[Grant]) -> None:
     if {Role.STEWARD, Role.ANALYST} <= roles:
         raise NotAllowed(
             what=f"{name} would be a steward and an analyst.",
-            why="anyone who asks must not decide on the budget that pays for it.",
+            why="whoever asks must not decide on the budget that pays for it.",
             do="give the two roles to two people.",
         )
 

@@ -215,7 +215,7 @@ def _unwise(site: Site) -> Iterator[str]:
     if not site.address.loopback and site.address.certificate is None:
         yield "others can reach the address, and there is no TLS: put a proxy with TLS before it."
     if not site.limits.tick:
-        yield "ticks are off: the time of an answer says how long its data took."
+        yield "ticks are off: the time of an answer reveals how long its data took."
     grants = (*site.people.values(), *site.groups.values())
     if not grants:
         yield "the file names nobody who may log in."
