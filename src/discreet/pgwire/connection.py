@@ -24,10 +24,8 @@ from discreet.pgwire.statements import (
     Settings,
     Statement,
     confirmation,
-    filled,
     pairs_of_options,
     parameters_of,
-    price_words,
     refused_statement,
     statements,
 )
@@ -470,9 +468,9 @@ class Connection:
             "current_schema": "public",
             "version": f"PostgreSQL {VERSION} (discreet {__version__})",
         }
-        session = tuple(sorted({**self._settings.all(), **names}.items()))
-        text = filled(statement.text, values)
-        found = await self._waited(self._door.look_up(caller, self._database, text, session))
+        session = {**self._settings.all(), **names}
+        work = self._door.look_up(caller, self._database, statement.text, values, session)
+        found = await self._waited(work)
         return None if found is None else Result("", *found)
 
     async def _call(self, method: str, *path: str, **more: Any) -> Any:
@@ -527,8 +525,8 @@ class Connection:
     def _notices(self, release: ReleaseDocument) -> Iterator[tuple[str, str, str]]:
         for warning in release.warnings:
             yield "WARNING", warning, ""
-        price = price_words(release.price.model_dump())
-        words = "is on record, and free" if release.replayed else f"costs {price}"
+        price = ", ".join(f"{name} {part}" for name, part in release.price.paid.items())
+        words = "is on record, and free" if release.replayed else f"costs {price or 'nothing'}"
         if any(each.interval for each in release.columns) and not self._settings.intervals:
             chance = f"{float(100 * Fraction(release.confidence)):.4g}"
             words += f"; {chance} % intervals: SET discreet.intervals = on"

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import queue
 import socket
 import ssl
 import time
 from collections import Counter as Tally
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, final
 
+from anyio import BrokenWorkerProcess, CapacityLimiter, to_process, to_thread
+
 from discreet.noise import SYSTEM
-from discreet.pgwire.catalog_process import CatalogProcess
+from discreet.pgwire.catalog import TOO_MUCH, Found, look_up
 from discreet.pgwire.connection import Connection
+from discreet.pgwire.statements import refused_catalog
 from discreet.pgwire.wire import Refusal, Wire
 from discreet.service.http.calls_within import calls_within
 from discreet.service.http.server import listening_socket
@@ -76,10 +77,7 @@ class SqlDoor:
         self._people: Tally[str] = Tally()
         self._turns: dict[str, asyncio.Lock] = {}
         self._documents: dict[str, tuple[float, str]] = {}
-        self._processes: queue.SimpleQueue[CatalogProcess] = queue.SimpleQueue()
-        for _ in range(_PROCESSES):
-            self._processes.put(CatalogProcess())
-        self._threads = ThreadPoolExecutor(_PROCESSES, thread_name_prefix="discreet-catalog")
+        self._processes = CapacityLimiter(_PROCESSES)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -92,9 +90,6 @@ class SqlDoor:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            self._threads.shutdown(wait=True, cancel_futures=True)
-            for _ in range(_PROCESSES):
-                self._processes.get().close()
 
     async def _met(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -176,22 +171,24 @@ class SqlDoor:
         return calls_within(self._app, headers=headers, peer=(peer, 0), base="http://localhost")
 
     async def look_up(
-        self, caller: Caller, dataset: str, text: str, session: Sequence[tuple[str, str]]
-    ) -> tuple[list[tuple[str, int]], list[list[Any]]] | None:
+        self,
+        caller: Caller,
+        dataset: str,
+        text: str,
+        values: Sequence[Any],
+        session: Mapping[str, str],
+    ) -> Found | None:
         """Answer what is about a catalog alone, one such question of a person at a time."""
-
-        def work() -> Any:
-            document = self._document(caller, dataset)
-            asked = {"name": dataset, "dataset": document, "text": text, "session": session}
-            process = self._processes.get()
-            try:
-                told = process.ask(asked)
-            finally:
-                self._processes.put(process)
-            return (told["columns"], told["rows"]) if told else None
-
         async with self._turns[caller.person]:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            document = await to_thread.run_sync(self._document, caller, dataset)
+            asked = dataset, document, text, list(values), dict(session)
+            try:
+                found = await to_process.run_sync(look_up, *asked, limiter=self._processes)
+            except BrokenWorkerProcess:  # it has met a limit
+                found = TOO_MUCH
+        if isinstance(found, str):
+            raise refused_catalog(found)
+        return found
 
     def _document(self, caller: Caller, dataset: str) -> str:
         """Return what is public about a dataset, as its data has been for some seconds."""
