@@ -355,5 +355,5 @@ def test_no_process_stays_behind(tmp_path):
         listed = ["ps", "--ppid", str(os.getpid()), "-o", "args="]
         before = subprocess.run(listed, capture_output=True, text=True, check=True).stdout
     after = subprocess.run(listed, capture_output=True, text=True, check=False).stdout
-    of_ours = "anyio.to_process"
+    of_ours = "multiprocessing.spawn"
     assert after.count(of_ours) < before.count(of_ours)

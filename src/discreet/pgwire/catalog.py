@@ -6,17 +6,21 @@ a question to it can use is bounded (T1):
 
 - it names tables of the catalog and functions of a list, and nothing else is run;
 - DuckDB reads no file, loads no extension and keeps its settings;
-- questions are read and answered in a worker process of anyio's (:func:`look_up`), whose memory and
-  processor time the operating system limits: a text can need any of both, whatever DuckDB is told.
+- questions are read and answered in processes of their own (:func:`look_up`), whose memory and time
+  the operating system limits: a text can need any of both, whatever DuckDB is told.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import multiprocessing
+import os
 import pickle
 import re
 import resource
+import signal
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -309,6 +313,19 @@ _ALLOWED: Final = frozenset(_FUNCTIONS.split())
 
 
 # --- the process ----------------------------------------------------------------------------------
+
+
+def begin_process() -> None:
+    """End with the server, however that ends, and not by a signal of the terminal."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    server = multiprocessing.parent_process()
+    assert server is not None  # noqa: S101  it has started this process
+    server.join()
+    os._exit(0)
 
 
 def look_up(

@@ -101,7 +101,7 @@ class Connection:
         self._portals: dict[str, Portal] = {}
         self._described: str | None = None
         self._work: asyncio.Task[Any] | None = None
-        self._token = self._database = ""
+        self._token = self._database = self._receipt = ""
         self._caller: Caller | None = None
         self.key = door.new_key()
 
@@ -448,7 +448,7 @@ class Connection:
         if name == "discreet.remaining":
             told = await self._call("GET", "budget")
             return Result("SHOW", [(name, 25)], [[BudgetDocument.read(told["remaining"]).text]])
-        value = self._settings.value(name)
+        value = self._receipt if name == "discreet.receipt" else self._settings.value(name)
         if value is None:
             raise Refusal("42704", f'there is no setting "{name[:60]}".', hint="SHOW ALL.")
         return Result("SHOW", [(name, 25)], [[value]])
@@ -518,6 +518,7 @@ class Connection:
     async def _asked(self, statement: Statement, values: Sequence[Any]) -> Result:
         """Ask a question: it is charged, unless its answer is on record."""
         release = ReleaseDocument.read(await self._question(statement.text, values))
+        self._receipt = release.receipt or ""
         columns = list(self._outputs(release))
         rows = [[row.get(name) for name, _ in columns] for row in release.rows]
         return Result("", columns, rows, list(self._notices(release)))

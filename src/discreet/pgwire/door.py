@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
 import socket
 import ssl
 import time
 from collections import Counter as Tally
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, final
 
-from anyio import BrokenWorkerProcess, CapacityLimiter, to_process, to_thread
-
 from discreet.noise import SYSTEM
-from discreet.pgwire.catalog import TOO_MUCH, Found, look_up
+from discreet.pgwire.catalog import TOO_MUCH, Found, begin_process, look_up
 from discreet.pgwire.connection import Connection
 from discreet.pgwire.statements import refused_catalog
 from discreet.pgwire.wire import Refusal, Wire
@@ -77,7 +78,9 @@ class SqlDoor:
         self._people: Tally[str] = Tally()
         self._turns: dict[str, asyncio.Lock] = {}
         self._documents: dict[str, tuple[float, str]] = {}
-        self._processes = CapacityLimiter(_PROCESSES)
+        self._processes: asyncio.Queue[ProcessPoolExecutor] = asyncio.Queue()
+        for _ in range(_PROCESSES):
+            self._processes.put_nowait(_process())
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -90,6 +93,8 @@ class SqlDoor:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            for _ in range(_PROCESSES):
+                self._processes.get_nowait().shutdown(wait=True, cancel_futures=True)
 
     async def _met(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -180,12 +185,15 @@ class SqlDoor:
     ) -> Found | None:
         """Answer what is about a catalog alone, one such question of a person at a time."""
         async with self._turns[caller.person]:
-            document = await to_thread.run_sync(self._document, caller, dataset)
-            asked = dataset, document, text, list(values), dict(session)
+            document = await asyncio.to_thread(self._document, caller, dataset)
+            process = await self._processes.get()
             try:
-                found = await to_process.run_sync(look_up, *asked, limiter=self._processes)
-            except BrokenWorkerProcess:  # it has met a limit
-                found = TOO_MUCH
+                work = process.submit(look_up, dataset, document, text, values, session)
+                found = await asyncio.wrap_future(work)
+            except BrokenProcessPool:  # it has met a limit
+                process, found = _process(), TOO_MUCH
+            finally:
+                self._processes.put_nowait(process)
         if isinstance(found, str):
             raise refused_catalog(found)
         return found
@@ -199,3 +207,9 @@ class SqlDoor:
         found = json.dumps(told)
         self._documents[dataset] = now, found
         return found
+
+
+def _process() -> ProcessPoolExecutor:
+    """Return a process for questions about catalogs; it starts with the first one."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, mp_context=context, initializer=begin_process)

@@ -106,20 +106,16 @@ def refused_catalog(what: str) -> UnsupportedSQL:
 
 
 def statements(text: str) -> list[Statement]:
-    """Cut a text at its semicolons.
+    """Cut a text at its semicolons, and leave out comments before statements: tools sign with them.
 
-    >>> [each.word for each in statements("BEGIN; SELECT ';' -- ;")]
-    ['BEGIN', 'SELECT']
+    >>> [each.text for each in statements("/* dbt */ BEGIN; SELECT ';' -- ;")]
+    ['BEGIN', "SELECT ';' -- ;"]
     """
     ends = [each.start for each in tokens_of(text) if each.token_type == TokenType.SEMICOLON]
     parts = [text[a + 1 : b] for a, b in zip([-1, *ends], [*ends, len(text)], strict=True)]
-    found = [Statement(word=_word(part), text=part.strip()) for part in parts]
-    return [each for each in found if re.sub(_SPACE, "", each.text)]
-
-
-def _word(text: str) -> str:
-    found = _FIRST.match(text)
-    return found[1].upper() if found else "SELECT"
+    texts = [re.sub(rf"\A{_SPACE}", "", part).strip() for part in parts]
+    found = [(_FIRST.match(text), text) for text in texts if text]
+    return [Statement(word=w[1].upper() if w else "SELECT", text=text) for w, text in found]
 
 
 def without_schema(text: str, database: str) -> str:
