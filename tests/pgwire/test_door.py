@@ -157,6 +157,7 @@ SELECT * FROM glob('/*')
 SELECT * FROM pg_read_file('{file}')
 SELECT getenv('HOME')
 SELECT * FROM duckdb_settings()
+SELECT * FROM system.x.main.duckdb_views
 SELECT * FROM duckdb_secrets()
 SELECT query('SELECT 1')
 SELECT lo_import('{file}')
@@ -195,6 +196,52 @@ def test_nothing_is_read_written_or_kept_busy(server, tmp_path, asked):
         assert "CANARY" not in str(refused.value)
         assert db.execute("SELECT 1").fetchone() == (1,)
     assert list(tmp_path.iterdir()) == [file]
+
+
+LONG = 90_000
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [" " * LONG + "1", f"SELECT '{'/*a' * (LONG // 3)}'", "BEGIN;" * (LONG // 6), "1" * 200_000],
+    ids=["spaces", "comments", "statements", "long"],
+)
+def test_one_text_holds_nobody_up(server, asked):
+    """The first two took minutes of the only event loop when expressions went back and forth."""
+    with connected(server) as db:
+        start = time.process_time()
+        with pytest.raises(psycopg.Error):
+            db.execute(asked)
+        assert time.process_time() - start < 10
+        assert db.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_parameter_in_many_places_fills_no_memory(server):
+    many = "SELECT " + "$1 ," * 12_000 + "1"
+    with Raw(server, token=server.token("ana")) as client:
+        client.until_ready()
+        client.send(framed(b"P", text("", many) + b"\0\0") + bound("", "", "x" * 100_000))
+        client.send(framed(b"E", text("") + bytes(4)) + framed(b"S"))  # 1.2 GB if it were filled in
+        assert errors_of(client.until_ready()) == ["54000"]
+        client.send(framed(b"P", text("", many[: 7 + 4 * 900] + "1") + b"\0\0"))
+        client.send(bound("", "", "x" * 100_000) + framed(b"E", text("") + bytes(4)) + framed(b"S"))
+        assert errors_of(client.until_ready()) == ["42601"]
+
+
+def test_a_value_that_does_not_fit_its_form_ends_no_connection(server):
+    with psycopg.connect(address(server), autocommit=True) as db:
+        with pytest.raises(psycopg.errors.InvalidParameterValue):
+            db.execute(f"SELECT {2**100} AS n", binary=True)
+        assert db.execute("SELECT 1").fetchone() == (1,)
+    nested = struct.pack("!iiI", 1, 0, 1016)  # a list of a list of a list
+    for _ in range(3000):
+        nested = nested[:12] + struct.pack("!iii", 1, 1, len(nested)) + nested
+    parse = framed(b"P", text("", "SELECT $1") + struct.pack("!hi", 1, 1016))
+    bind = text("", "") + struct.pack("!hhhi", 1, 1, 1, len(nested)) + nested + b"\0\0"
+    with Raw(server, token=server.token("ana")) as client:
+        client.until_ready()
+        client.send(parse + framed(b"B", bind) + framed(b"S"))
+        assert errors_of(client.until_ready()) == ["22023"]
 
 
 def test_a_text_that_grows_ends_its_process_and_not_the_server(server):

@@ -200,7 +200,7 @@ def _parsed(text: str) -> Any:
         if before.token_type == TokenType.ALIAS and token.text.upper() in _VERBS:
             text = f'{text[: token.start]}"{token.text}"{text[token.end + 1 :]}'
     try:
-        (tree,) = _POSTGRES.parse(text)
+        (tree,) = _POSTGRES.parser().parse(tokens_of(text), text)
     except (SqlglotError, RecursionError, ValueError):
         return None
     return tree
@@ -208,8 +208,11 @@ def _parsed(text: str) -> Any:
 
 def _place(table: exp.Table, named: set[str]) -> str | None:
     """Return what a table of the catalog is called here; None for any other one."""
-    if isinstance(table.this, exp.Func | exp.Dot):
+    named_last = table.this.expression if isinstance(table.this, exp.Dot) else table.this
+    if isinstance(named_last, exp.Func):
         return ""
+    if named_last is not table.this:  # a name of four parts or more
+        return None
     name, schema = table.name.lower(), table.db.lower()
     if not schema and name in named:
         return ""
@@ -316,7 +319,8 @@ _ALLOWED: Final = frozenset(_FUNCTIONS.split())
 
 
 def begin_process() -> None:
-    """End with the server, however that ends, and not by a signal of the terminal."""
+    """End with the server, however that ends, and write nothing to its log."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

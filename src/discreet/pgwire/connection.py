@@ -204,6 +204,7 @@ class Connection:
         await self._wire.flush()
         while True:
             kind, data = await self._wire.message(_IDLE_SECONDS)
+            await asyncio.sleep(0)  # others have their turn, however much has come at once (T1)
             if kind == b"X":
                 return
             skipping = skipping and kind not in b"QS"
@@ -273,7 +274,7 @@ class Connection:
             raise Refusal("42P05", "a prepared statement with this name exists.")
         statement = found[0] if found else None
         wanted = 0 if statement is None else parameters_of(statement.text)
-        if wanted > 1000:
+        if max(wanted, text.count("$")) > 1000:  # each is filled in, in a time of its own (T1)
             raise Refusal("54000", "a statement has at most 1000 parameters.")
         oids += [0] * (wanted - len(oids))
         self._prepared[name] = Prepared(statement, oids)

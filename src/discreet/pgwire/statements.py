@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import SqlglotError
@@ -23,10 +23,8 @@ from discreet.documents import QuestionDocument
 from discreet.errors import OutOfRange, UnsupportedSQL
 
 VERSION: Final = "15.0"
-_TOKENIZER: Final = Postgres()
 _OWN: Final = "discreet."
-_SPACE: Final = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
-_FIRST: Final = re.compile(rf"{_SPACE}\(*{_SPACE}([A-Za-z]+)")
+_WORD: Final = re.compile("[A-Za-z]+")
 _SET: Final = re.compile(
     r"SET\s+(?:SESSION\s+|LOCAL\s+)?([\w.]+)(?:\s*=\s*|\s+TO\s+|\s+)(.+)", re.IGNORECASE | re.DOTALL
 )
@@ -72,6 +70,8 @@ _USUAL: Final = {
 }
 _MOST_SETTINGS: Final = 100
 _LONGEST: Final = 10_000
+_LETTERS: Final = 100_000
+_MOST_STATEMENTS: Final = 100
 
 
 @final
@@ -86,6 +86,19 @@ class Statement:
     def is_query(self) -> bool:
         """Whether it may be a question."""
         return self.word in _QUERIES
+
+
+class _Tokenizer(Postgres.Tokenizer):
+    """In which $1,$2 are two parameters, and not the start of a quoted text."""
+
+    HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
+    SINGLE_TOKENS: ClassVar[dict[str, TokenType]] = {
+        **Postgres.Tokenizer.SINGLE_TOKENS,
+        "$": TokenType.PARAMETER,
+    }
+
+
+_TOKENIZER: Final = _Tokenizer(dialect=Postgres())
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -106,16 +119,43 @@ def refused_catalog(what: str) -> UnsupportedSQL:
 
 
 def statements(text: str) -> list[Statement]:
-    """Cut a text at its semicolons, and leave out comments before statements: tools sign with them.
+    """Cut a text at its semicolons, in a time that grows with its length alone (T1).
 
-    >>> [each.text for each in statements("/* dbt */ BEGIN; SELECT ';' -- ;")]
-    ['BEGIN', "SELECT ';' -- ;"]
+    Comments before a statement are left out: tools sign with them.
+
+    >>> [each.word for each in statements("/* dbt */ BEGIN; ((SELECT ';' -- ;")]
+    ['BEGIN', 'SELECT']
     """
-    ends = [each.start for each in tokens_of(text) if each.token_type == TokenType.SEMICOLON]
-    parts = [text[a + 1 : b] for a, b in zip([-1, *ends], [*ends, len(text)], strict=True)]
-    texts = [re.sub(rf"\A{_SPACE}", "", part).strip() for part in parts]
-    found = [(_FIRST.match(text), text) for text in texts if text]
-    return [Statement(word=w[1].upper() if w else "SELECT", text=text) for w, text in found]
+    if len(text) > _LETTERS:
+        raise _refused_length(f"a text has more than {_LETTERS:,} characters")
+    found: list[Statement] = []
+    part: list[Token] = []
+    try:
+        tokens = [*_TOKENIZER.tokenize(text), None]
+    except SqlglotError:
+        return [Statement(word="SELECT", text=text.strip())]
+    for token in tokens:
+        if token is not None and token.token_type != TokenType.SEMICOLON:
+            part.append(token)
+            continue
+        if part:
+            first = next((each for each in part if each.token_type != TokenType.L_PAREN), part[0])
+            word = _WORD.match(text, first.start)
+            end = len(text) if token is None else token.start
+            own = text[part[0].start : end].strip()
+            found.append(Statement(word=word[0].upper() if word else "SELECT", text=own))
+        part = []
+    if len(found) > _MOST_STATEMENTS:
+        raise _refused_length(f"a message has more than {_MOST_STATEMENTS} statements")
+    return found
+
+
+def _refused_length(what: str) -> OutOfRange:
+    return OutOfRange(
+        what=f"{what}.",
+        why="whoever sends much at once would keep others waiting.",
+        do="send less at a time.",
+    )
 
 
 def without_schema(text: str, database: str) -> str:
@@ -132,7 +172,7 @@ def without_schema(text: str, database: str) -> str:
         path.append(token)
         if tokens[place + 1].token_type != TokenType.DOT:
             path = []
-        elif [each.text.lower() for each in path] in (["public"], [database, "public"]):
+        elif [each.text.lower() for each in path[:3]] in (["public"], [database, "public"]):
             kept.append(text[at : path[0].start])
             at = tokens[place + 1].end + 1
     return "".join([*kept, text[at:]])
@@ -141,14 +181,14 @@ def without_schema(text: str, database: str) -> str:
 def parameters_of(text: str) -> int:
     """Return how many parameters a text has.
 
-    >>> parameters_of("SELECT COUNT(*) FROM t WHERE a = $2 AND b = '$3'")
+    >>> parameters_of("SELECT COUNT(*) FROM t WHERE a IN ($1,$2) AND b = '$3'")
     2
     """
     return max(
         (
             int(number.text)
             for sign, number in itertools.pairwise(tokens_of(text))
-            if sign.token_type == TokenType.PARAMETER
+            if sign.text == "$"
             and number.start == sign.end + 1
             and re.fullmatch("[0-9]{1,5}", number.text)
         ),
