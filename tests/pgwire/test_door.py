@@ -158,6 +158,8 @@ SELECT * FROM pg_read_file('{file}')
 SELECT getenv('HOME')
 SELECT * FROM duckdb_settings()
 SELECT * FROM system.x.main.duckdb_views
+WITH duckdb_views AS (SELECT * FROM duckdb_views) SELECT * FROM duckdb_views
+SELECT (WITH duckdb_views AS (SELECT 1) SELECT 1), v.* FROM duckdb_views v
 SELECT * FROM duckdb_secrets()
 SELECT query('SELECT 1')
 SELECT lo_import('{file}')
