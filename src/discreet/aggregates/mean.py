@@ -292,7 +292,7 @@ def _one_by_one(
 ) -> Floats:
     """Return the reach below each edge from that at the edge."""
     more, within = step, confidence
-    if len(total.runs) > 1:
+    if len(total.terms()) > 1:
         rest = (1 - confidence) * _REST
         more, within = half_width(count.terms(edges[0]), 1 - rest), confidence + rest
     widths = [

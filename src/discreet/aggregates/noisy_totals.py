@@ -118,7 +118,8 @@ class Run:
     """One run of a mechanism over all groups, and its weight in a mean.
 
     ``keys`` is the choice of keys that showed the groups by these very numbers, if one did.  Runs
-    of several totals with the same ``draw`` have the same noise.
+    of several totals with the same ``draw`` have the same noise.  Values that are computed from
+    several noises have them as ``noises``, each with its weight in the total.
     """
 
     values: Integers
@@ -126,6 +127,7 @@ class Run:
     keys: mechanisms.NoisyKeys | None = None
     weight: Fraction = _ONE
     draw: tuple[object, int] | None = None
+    noises: Terms = ()
 
 
 @final
@@ -153,7 +155,11 @@ class NoisyTotal:
 
     def terms(self, factor: Fraction = _ONE) -> Terms:
         """Return the noises that a multiple of this total holds."""
-        return tuple((factor * run.weight, run.mechanism) for run in self.runs)
+        return tuple(
+            (factor * weight, law)
+            for run in self.runs
+            for weight, law in run.noises or ((run.weight, run.mechanism),)
+        )
 
     def exact(self) -> Rationals:
         """Return the value of every group."""
@@ -196,6 +202,10 @@ def noise_terms(totals: Sequence[tuple[Fraction, NoisyTotal]]) -> Terms:
     found: dict[object, tuple[Fraction, Additive]] = {}
     for factor, total in totals:
         for run in total.runs:
+            for place, (weight, law) in enumerate(run.noises):
+                found[run, place] = factor * weight, law
+            if run.noises:
+                continue
             name = run if run.draw is None else run.draw
             known = found.get(name, (Fraction(0), run.mechanism))[0]
             found[name] = known + factor * run.weight, run.mechanism
