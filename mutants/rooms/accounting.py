@@ -74,8 +74,8 @@ MUTANTS: Final = (
     Mutant(
         name="parts that a unit spans are priced as one",
         file="discreet/accounting/requests.py",
-        old="routed=False) if self._shared(key):",
-        new="routed=False):",
+        old="overlap=1) if self._shared(key):",
+        new="overlap=1):",
         why="A person with rows in several parts pays for one.",
         caught_by=(
             "tests/accounting/test_filter.py::test_parallel_parts_of_a_person_are_one_charge_unless_the_key_is_constant",

@@ -52,7 +52,6 @@ class DiscreetError(Exception):
     code: ClassVar[str | None] = None
 
     def __init_subclass__(cls, *, code: str | None = None) -> None:
-        """Give a leaf its code."""
         if code is not None:
             cls.code = code
 
@@ -65,7 +64,6 @@ class DiscreetError(Exception):
         super().__init__(f"{self.what}\n  Why: {self.why}\n  Do:  {self.do}")
 
     def __str__(self) -> str:
-        """Show the class, its code and the three sentences."""
         return f"{type(self).__name__}[{self.code}]: {self.args[0]}"
 
     def _render_traceback_(self) -> list[str]:
@@ -98,7 +96,6 @@ class InputError(DiscreetError):
     """
 
     def __init__(self, line: str = "", /, *, what: str = "", why: str = "", do: str = "") -> None:
-        """Take one line, or the three sentences."""
         if line:
             super().__init__(what=line, why=_NOTHING, do="correct the argument.")
             self.args = (self.what,)
@@ -171,7 +168,6 @@ class OverBudget(BudgetError, code="E301"):
         shortage: Mapping[str, Any] | None = None,
         details: str = "",
     ) -> None:
-        """Keep the sentences, and what programs read."""
         super().__init__(what=what, why=why, do=do)
         self.shortage, self.details = shortage, details
 
@@ -251,7 +247,6 @@ class TooNoisy(QuestionError, code="E507"):
     """
 
     def __init__(self, *, what: str, why: str, do: str, epsilon: str | None = None) -> None:
-        """Keep the sentences, and the price that would do."""
         super().__init__(what=what, why=why, do=do)
         self.epsilon = epsilon
 

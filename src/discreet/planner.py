@@ -42,7 +42,6 @@ from discreet.plan.pricing.release_composition import check_claims
 from discreet.plan.pricing.requested_price import (
     BoundsPrice,
     PriceArguments,
-    check_both,
     check_bounds_price,
     check_price,
     check_requested_price,
@@ -226,8 +225,6 @@ def planned(
         setting = replace(setting, ask=ask)
     calibrated = scale_noise(setting, measured, sketch, estimates, layout)
     releases, tree, price = calibrated.releases, calibrated.tree, calibrated.price
-    if known.ceiling:
-        check_price(ask, most, epsilon=price.epsilon, rho=price.rho)
     estimates = aimed_at_ends(estimates, releases)
     threshold = having_threshold(setting, calibrated, estimates, layout, targets)
 
@@ -252,10 +249,10 @@ def planned(
     if search is not None:
         tree = composed_with_search(search.tree, search.promise)
         price = total_price(search.price, search.promise.price, ask.delta)
-        if known.ceiling:
-            check_both(ask, most, epsilon=price.epsilon, rho=price.rho)
         by_bounds = replace(forecast, size=ask.size, groups=1)
         predicted = errors_by_width(by_bounds, predicted, bound, layout.outputs)
+    if known.ceiling:
+        check_price(ask, most, price)
 
     return Plan(
         question=question,

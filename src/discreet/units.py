@@ -230,7 +230,6 @@ class NeighborGraph:
     edges: frozenset[tuple[int, int]]
 
     def __init__(self, *, size: int, edges: Iterable[tuple[int, int]]) -> None:
-        """Take the number of vertices, and pairs of different ones."""
         count = whole(size, name="size", low=1, high=_MOST_VERTICES)
         if not isinstance(edges, Iterable):
             raise WrongKind(
@@ -277,6 +276,11 @@ class NeighborGraph:
             yield i, j
             yield j, i
 
+    def distances(self) -> list[dict[int, int]]:
+        """Return for each vertex the length of the shortest path to each that can be reached."""
+        adjacent = self._adjacent()
+        return [self._reach(vertex, adjacent) for vertex in range(self.size)]
+
     def distance(self, source: int, target: int) -> int | float:
         """Return the length of the shortest path, or infinity."""
         first = whole(source, name="source", low=0, high=self.size - 1)
@@ -286,24 +290,17 @@ class NeighborGraph:
     def group(self, size: int) -> NeighborGraph:
         """Return the graph that joins vertices at distance at most ``size``: group privacy."""
         most = whole(size, name="size", low=0)
-        adjacent = self._adjacent()
         pairs = {
             (i, j)
-            for i in range(self.size)
-            for j, far in self._reach(i, adjacent).items()
+            for i, reached in enumerate(self.distances())
+            for j, far in reached.items()
             if i < j and far <= most
         }
         return NeighborGraph(size=self.size, edges=pairs)
 
     def components(self) -> list[list[int]]:
         """Return the vertices, grouped by which can be reached from each other."""
-        adjacent, seen, parts = self._adjacent(), set[int](), []
-        for vertex in range(self.size):
-            if vertex not in seen:
-                part = sorted(self._reach(vertex, adjacent))
-                seen.update(part)
-                parts.append(part)
-        return parts
+        return [list(part) for part in sorted({tuple(sorted(each)) for each in self.distances()})]
 
     def _adjacent(self) -> list[list[int]]:
         lists: list[list[int]] = [[] for _ in range(self.size)]
@@ -358,7 +355,6 @@ class PrivacyUnit(Shown):
         columns: Iterable[str] = (),
         relation: Relation | str = Relation.ADD_REMOVE,
     ) -> None:
-        """Take a name to show, the columns that name a unit, and a relation."""
         chosen = tuple(_text(column, "column") for column in listed(columns, name="columns"))
         if len(set(chosen)) != len(chosen):
             raise OutOfRange("a column is named twice; name each column once.")

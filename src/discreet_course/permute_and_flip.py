@@ -35,12 +35,11 @@ from discreet.mechanisms.mechanism import (
     Number,
     ReferenceLaw,
     at_confidence,
-    decide_at_most,
     enclosed_power,
-    first_true,
 )
 from discreet.noise import SYSTEM, Entropy, Uniform
 from discreet.noise.bernoulli import SIZES, CoinSizes, exp_coins
+from discreet.noise.distribution import decide_at_most, first_true
 from discreet.noise.entropy import checked_entropy
 from discreet.noise.selection import exponents, score_gaps
 

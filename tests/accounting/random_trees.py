@@ -168,7 +168,6 @@ def parallels(draw, children):
         draw(st.sampled_from(["ward", "age"])),
         parts,
         overlap=draw(st.integers(1, 3)) if single else 1,
-        routed=draw(st.booleans()),
     )
 
 

@@ -75,7 +75,6 @@ def test_counts(count, error):
 @pytest.mark.parametrize("flag", [1, None, "yes", np.bool_(True)])
 def test_flags(flag):
     refused(lambda: Choice(ONE, adaptive=flag), WrongKind)
-    refused(lambda: Parallel("ward", {"A": ONE}, routed=flag), WrongKind)
     refused(lambda: Leaf(Pure(epsilon=1), relation="replace", common_domain=flag), WrongKind)
 
 

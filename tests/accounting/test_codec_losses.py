@@ -18,7 +18,6 @@ from discreet.loss.shuffle import Shuffle
 GAUSS, COIN = GaussianDP(mu=1), Pure(epsilon=1)
 TWO = COIN.compose(GAUSS).profile().remove[0]
 BINARY = Shuffle(epsilon=1, population=50, binary=True)
-ROUTED = Parallel("ward", {"A": Leaf(GAUSS), "B": Leaf(COIN)}, routed=True)
 SAMPLE = Sampled(Parallel("ward", {"A": Leaf(GAUSS), "B": Leaf(COIN)}), rate="0.2")
 LOSSES = {
     "laplace": Laplace(scale="5/6"),
@@ -32,7 +31,6 @@ LOSSES = {
     "group of a sample": GAUSS.sampled(rate="0.1").group(3),
     "group of a shuffle": COIN.shuffled(population=50).group(2),
     "one pair": Profile.of(CompositionPair(TWO)),
-    "routed": account(ROUTED, relation="add_remove").loss,
     "replaced in a sample": account(SAMPLE, relation="replace").loss,
     "adaptive": account(Choice(Leaf(GAUSS), Leaf(COIN), adaptive=True), relation="replace").loss,
     "imported": discreet.loss.from_pld(
@@ -137,8 +135,6 @@ PAIR = ("source", "remove", 0, "pairs", 0, 0)
         ("shuffle", (*PAIR, "more"), 1),
         ("group of a sample", (*PAIR, "rate"), "2"),
         ("group of a sample", (*PAIR, "turned"), None),
-        ("routed", (*PAIR, "parts", 0, 1), 0),
-        ("routed", (*PAIR, "parts", 0), [1]),
         ("price", ("source", "indivisible"), False),
         ("price", ("source", "indivisible"), 1),
         ("laplace", ("source", "scale"), "0"),

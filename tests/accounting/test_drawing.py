@@ -75,7 +75,6 @@ def test_prices_stand_in_a_column_on_the_right():
     [
         (Sequential(), "Sequential"),
         (Parallel("tag", {"x": VISITS}, overlap=3), "Parallel by tag, up to 3 parts a record"),
-        (Parallel("tag", {"x": VISITS}, routed=True), "Parallel by tag, routed"),
         (Group(VISITS, distance=float("inf")), "One row becomes any number"),
         (Sampled(VISITS, size=5, population=50), "Sampled: 5 of 50"),
         (Shuffled(VISITS, population=50), "Shuffled reports of 50"),

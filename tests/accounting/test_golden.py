@@ -28,7 +28,7 @@ from discreet.accounting import (
     exact_size,
 )
 from discreet.errors import NotComposable
-from discreet.loss import Approximate, GaussianDP, PrivacyLoss, Profile, Pure, ZeroConcentrated
+from discreet.loss import GaussianDP, PrivacyLoss, Profile, Pure, ZeroConcentrated
 from discreet.loss.pure_pairs import LaplacePair
 from discreet.units import person
 
@@ -223,22 +223,6 @@ def test_a_choice_costs_more_when_it_adapts() -> None:
 
 
 # Where parallel composition fails
-
-
-@pytest.mark.theorem("routing")
-@pytest.mark.parametrize(
-    ("number", "delta", "low", "high"),
-    [(10, "0.001", 0.009955119790, 0.01), (2, "0.1", 0.19, 0.2)],
-)
-def test_parts_that_leak_are_found_by_routing(
-    number: int, delta: str, low: float, high: float
-) -> None:
-    leaky = Leaf(Approximate(epsilon=0, delta=delta))
-    tree = Parallel("part", dict.fromkeys(range(number), leaky), routed=True)
-    found = account(tree, relation="add_remove").delta(epsilon=1)
-    assert low <= found <= high * (1 + 1e-9)
-    still = Parallel("part", dict.fromkeys(range(number), leaky))
-    assert account(still, relation="add_remove").delta(epsilon=1) == pytest.approx(float(delta))
 
 
 @pytest.mark.theorem("parallel")

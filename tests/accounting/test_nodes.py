@@ -35,7 +35,7 @@ EVERY = [
     Sequential(A, B),
     Repeat(A, 3),
     Choice(A, B, adaptive=True),
-    Parallel("ward", {"A": A, "B": B}, overlap=2, routed=True),
+    Parallel("ward", {"A": A, "B": B}, overlap=2),
     Where(Box({"age": at_least(18)}), A),
     Group(A, distance=2),
     Group(A, distance=math.inf),

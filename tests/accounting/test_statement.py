@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.accounting import Leaf, Parallel, Sequential, account
+from discreet.accounting import Leaf, Parallel, Sampled, Sequential, account
 from discreet.loss import GaussianDP, Pure, RenyiDP, ZeroConcentrated
 from tests.accounting.oracle import count, exact_delta, law_of, neighbors
 
@@ -65,8 +65,8 @@ def test_the_divergence_is_the_largest_of_all(relation, order):
 
 
 def test_a_bound_over_several_neighbors_has_no_lower_end():
-    routed = Parallel("ward", {"A": Leaf(Pure(epsilon=1)), "B": Leaf(Pure(epsilon=1))}, routed=True)
-    price = account(routed, relation="add_remove")
+    sample = Sampled(Leaf(Pure(epsilon=1)), rate="1/2")
+    price = account(sample, relation="replace")
     ends = price.delta_interval("0.5")
     assert ends.low <= ends.high == price.delta("0.5")
     assert account(Sequential(), relation="replace").delta_interval(0).high == 0

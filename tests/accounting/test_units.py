@@ -293,12 +293,12 @@ def test_a_sample_of_tags_is_never_priced_too_low() -> None:
 
 
 def test_what_no_theorem_covers_about_tags_is_refused() -> None:
-    def tags(names: str, overlap: int, *, routed: bool = False) -> Node:
-        return Parallel("tag", dict.fromkeys(names, ONE), overlap=overlap, routed=routed)
+    def tags(names: str, overlap: int) -> Node:
+        return Parallel("tag", dict.fromkeys(names, ONE), overlap=overlap)
 
     nested = Parallel("tag", {"a": tags("b", 2)}, overlap=2)
     narrowed = Where(Box({"tag": equals("a")}), tags("ab", 2))
-    for tree in (tags("abc", 3) + tags("ab", 2), tags("ab", 2, routed=True), nested, narrowed):
+    for tree in (tags("abc", 3) + tags("ab", 2), nested, narrowed):
         with pytest.raises(NotComposable, match="several values"):
             account(tree, relation="add_remove")
 
@@ -390,16 +390,6 @@ def test_samples_of_fixed_size_are_never_priced_too_low(size: int) -> None:
         ]
         truth = Truth(tree, CELLS, ROW_REPLACED, others=others)
         never_below(account(tree, unit=ROW_REPLACED), truth)
-
-
-# Routed parts
-
-
-@pytest.mark.theorem("routing")
-def test_rows_of_one_person_are_routed_apart() -> None:
-    tree = Parallel("k", {"A": anyone(HALF), "B": anyone(HALF)}, routed=True)
-    statement = account(tree, unit=ADD, contribution=Contribution(rows=2))
-    assert statement.epsilon(delta=0) >= 1
 
 
 # Impossible records and sets that are not exactly known

@@ -1,4 +1,4 @@
-"""Records that are routed, sampled with others, or replaced in a sample."""
+"""Records that are sampled with others, or replaced in a sample."""
 
 import math
 from fractions import Fraction
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.loss import Composition, GaussianDP, Pure
-from discreet.loss.amplification import poisson_replaced, routed, sampled_group
+from discreet.loss import Composition, GaussianDP
+from discreet.loss.amplification import poisson_replaced, sampled_group
 from discreet.loss.gaussian import GaussianPair
 from discreet.loss.poisson_sampling import Direction, SampledPair
 from discreet.loss.pure_pairs import LaplacePair, ResponsePair
@@ -26,63 +26,6 @@ def gaussian(mu):
 
 def response(epsilon, delta=0):
     return Composition(((ResponsePair(F(epsilon), F(delta)), 1),))
-
-
-# --- routing -------------------------------------------------------------------------------------
-
-
-@pytest.mark.theorem("routing")
-@settings(max_examples=20)
-@given(laws(4))
-def test_a_route_chosen_by_chance_is_within(found):
-    """Each part is chosen with chance 1/3: the excess is a third of the sum."""
-    *parts, q = found
-    whole = tuple(x / 3 for part in parts for x in part), tuple(x / 3 for _ in parts for x in q)
-    covers(routed([of(part, q) for part in parts]), *whole)
-
-
-def leaky_routes(parts, chance):
-    """Each part says whether it leaks; the record is sent to the first one that does."""
-    return 1 - (1 - chance) ** parts
-
-
-@pytest.mark.theorem("routing")
-@pytest.mark.parametrize(
-    ("parts", "chance", "exact"), [(10, "0.001", 0.009955119790), (2, "0.1", 0.19)]
-)
-def test_routing_to_what_leaks(parts, chance, exact):
-    found = routed([response(0, chance)] * parts)
-    assert float(leaky_routes(parts, F(chance))) == pytest.approx(exact, rel=1e-9)
-    for eps in (0.0, 2.0):
-        assert exact <= found.delta(eps).high
-        assert found.delta(eps).high == pytest.approx(parts * float(F(chance)), rel=1e-9)
-
-
-@pytest.mark.theorem("routing")
-def test_the_sum_of_excesses():
-    found = routed([response(1), response("0.5"), response("0.5")])
-    for eps in (0.1, 0.4, 0.9):
-        parts = [Pure(epsilon=1), Pure(epsilon="0.5"), Pure(epsilon="0.5")]
-        total = sum(part.delta(epsilon=F(eps)) for part in parts)
-        assert found.delta(eps).high <= total * (1 + 1e-5)
-        assert found.delta(eps).high >= Pure(epsilon=1).delta(epsilon=F(eps))
-    assert found.epsilon(0).high == 1.0
-    assert found.delta(0.0).high <= 1.0
-    assert math.exp(found.log_moment(1.0)) - 1 <= sum(
-        math.expm1(response(e).log_moment(1.0)) for e in (1, "0.5", "0.5")
-    ) * (1 + 1e-9)
-
-
-def test_one_route_is_no_choice():
-    assert routed([response(1), Composition()]) == response(1)
-    assert routed([]) == Composition()
-
-
-def test_routed_records_compose():
-    twice = routed([response(1), gaussian(1)]).power(2)
-    for one in (response(1), gaussian(1)):
-        for delta in (1e-2, 1e-6):
-            assert twice.epsilon(delta).high >= one.power(2).epsilon(delta).low
 
 
 # --- groups in a sample ---------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from discreet.loss import (
     RenyiDP,
     ZeroConcentrated,
 )
-from discreet.loss.amplification import poisson_replaced, routed, sampled_group
+from discreet.loss.amplification import poisson_replaced, sampled_group
 from discreet.loss.envelope import chained, upper_envelope
 from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
@@ -55,7 +55,6 @@ CASES = {
     "chained": chained(laplace("0.5"), gaussian("0.5")),
     "group": sampled_group([gaussian("0.5"), gaussian(1)], "0.2"),
     "replaced": poisson_replaced(gaussian(1), gaussian(1), gaussian(2), "0.1"),
-    "routed": routed([laplace(1), gaussian("0.3")]),
 }
 
 

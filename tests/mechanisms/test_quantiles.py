@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
-from discreet.mechanisms.mechanism import first_true
 from discreet.mechanisms.partition_selection import estimated_distance, leak_probability
 from discreet.noise import DiscreteGaussian, DiscreteLaplace
+from discreet.noise.distribution import first_true
 
 F = Fraction
 

@@ -157,6 +157,7 @@ SELECT * FROM glob('/*')
 SELECT * FROM pg_read_file('{file}')
 SELECT getenv('HOME')
 SELECT * FROM duckdb_settings()
+SELECT * FROM system.x.main.duckdb_views
 SELECT * FROM duckdb_secrets()
 SELECT query('SELECT 1')
 SELECT lo_import('{file}')
@@ -195,6 +196,33 @@ def test_nothing_is_read_written_or_kept_busy(server, tmp_path, asked):
         assert "CANARY" not in str(refused.value)
         assert db.execute("SELECT 1").fetchone() == (1,)
     assert list(tmp_path.iterdir()) == [file]
+
+
+LONG = 90_000
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [" " * LONG + "1", f"SELECT '{'/*a' * (LONG // 3)}'", "BEGIN;" * (LONG // 6), "1" * 200_000],
+    ids=["spaces", "comments", "statements", "long"],
+)
+def test_one_text_holds_nobody_up(server, asked):
+    """The first two took minutes of the only event loop when expressions went back and forth."""
+    with connected(server) as db:
+        start = time.process_time()
+        with pytest.raises(psycopg.Error):
+            db.execute(asked)
+        assert time.process_time() - start < 10
+        assert db.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_parameter_in_many_places_fills_no_memory(server):
+    many = "SELECT " + "$1 ," * 20_000 + "1"
+    with Raw(server, token=server.token("ana")) as client:
+        client.until_ready()
+        client.send(framed(b"P", text("", many) + b"\0\0") + bound("", "", "x" * 100_000))
+        client.send(framed(b"E", text("") + bytes(4)) + framed(b"S"))  # 2 GB if it were filled in
+        assert errors_of(client.until_ready()) == ["22023"]
 
 
 def test_a_text_that_grows_ends_its_process_and_not_the_server(server):

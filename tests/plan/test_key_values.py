@@ -29,7 +29,7 @@ PUBLIC = {
     "RANGE_BUCKET(age, [10, 20])": (0, 1, 2, None),
     "EXTRACT(QUARTER FROM day)": (1, 2, 3, 4, None),
     "CASE WHEN age > 60 THEN 'old' WHEN age > 20 THEN 'young' END": ("old", "young", None),
-    "CASE WHEN age > 60 THEN 1 ELSE 0 END": (1, 0),
+    "CASE WHEN age > 60 THEN 1 ELSE 0 END": (0, 1),
     "DIV(age, 50)": (0, 1, 2, None),
     "DIV(age, -50)": (-2, -1, 0, None),
     "DIV(50, age)": (*(0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 25, 50), None),

@@ -44,14 +44,13 @@ def sketch_of(*parts, columns=None, weights=None):
     )
 
 
-@pytest.mark.theorem("laplace-sum")
 @pytest.mark.parametrize("scales", [(5,), (5, 5), (1, 9), (40, 40, 40), (3, 50, 7, 50), (30, 0)])
 @pytest.mark.parametrize("miss", [0.3, 0.05, 0.001])
 def test_sums_of_laplace_noise_reach_as_far_as_they_are_said_to(scales, miss):
     """Scales of a thousand times as much are continuous noise, nearly."""
     terms = tuple((Fraction(1), Laplace(scale=1000 * scale)) for scale in scales if scale)
     exact = float(half_width(terms, 1 - Fraction(miss))) / 1000
-    assert laplace_error(map(float, scales), miss) == pytest.approx(exact, rel=0.02)
+    assert laplace_error(map(float, scales), miss) == pytest.approx(exact, rel=0.06)
 
 
 def test_few_groups_have_laplace_noise_and_many_gaussian():

@@ -23,6 +23,8 @@ def filled(condition, params, dialect=None):
     [
         ("ward = ? AND age > ?", ["A", 5], "ward = 'A' AND age > 5", None),
         ("ward = $2 AND age > $1", [5, "A"], "ward = 'A' AND age > 5", "postgres"),
+        ("ward IN ($1,$2)", ["A", "B"], "ward IN ('A', 'B')", "postgres"),
+        ("ward IN ($1,$2)", ["A", "B"], "ward IN ('A', 'B')", "duckdb"),
         ("ward = :w AND city = :w", {"w": "A"}, "ward = 'A' AND city = 'A'", "snowflake"),
         ("ward = @w AND age>@a", {"w": "A", "a": 5}, "ward = 'A' AND age > 5", "bigquery"),
         ("ward IN (?, ?)", ["A", "B"], "ward IN ('A', 'B')", "duckdb"),

@@ -301,7 +301,7 @@ def test_a_thresholded_count_in_a_sum_and_a_mean():
     assert enough(held(interval_of(MEAN, box), 60), size, C95)
 
 
-@pytest.mark.theorem("reach-rises")
+@pytest.mark.theorem("peaked-reach")
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("rows", "theta"), [(30, 30), (300, 49)])
 def test_means_of_combined_totals_are_held(law, rows, theta):

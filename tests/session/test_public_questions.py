@@ -277,3 +277,19 @@ def test_a_select_of_groups_is_the_question_of_these_groups(nested, flat, asked)
 def test_a_name_with_two_meanings_is_refused(asked):
     with pytest.raises(QuestionError, match="another one of the answer"):
         asked("SELECT 1 - dose AS dose FROM (SELECT dose FROM people GROUP BY dose) WHERE dose > 1")
+
+
+def test_pairs_of_public_rows_are_counted_before_they_are_compared():
+    """Planning is free, so an EXISTS may not compare more pairs than a join may (T1)."""
+    numbers = pa.table({"n": range(20_000)})
+    tables = {"people": people([0.5]), "one": numbers, "other": numbers}
+    rules = POLICY + "[tables.one]\npublic = true\n[tables.other]\npublic = true\n"
+    text = "SELECT COUNT(*) AS n FROM one WHERE {}EXISTS (SELECT 1 FROM other WHERE {})"
+    with sessions.open(tables, policy=rules, test_mode=True) as session:
+        for word in ("", "NOT "):
+            for on in ("other.n <> one.n", "other.n > one.n AND other.n % 7 = one.n"):
+                with pytest.raises(QuestionError, match="than planning reads"):
+                    session.plan(text.format(word, on), epsilon=1)
+        assert session.ask(text.format("", "other.n = one.n + 1"), epsilon=1).rows() == [
+            {"n": 19_999}
+        ]

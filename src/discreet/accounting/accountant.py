@@ -346,8 +346,6 @@ def _theorems(tree: Node, unit: PrivacyUnit, contribution: Contribution) -> tupl
     bounded = unit.relation.replaces
     for node in tree.walk():
         match node:
-            case Parallel(routed=True):
-                keys.add("routing")
             case Parallel() | Where():
                 keys.add("bounded-parallel" if bounded else "parallel")
             case Sampled():

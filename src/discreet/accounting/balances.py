@@ -92,7 +92,6 @@ class Balances:
     """
 
     def __init__(self, budget: Budget, *, replaces: bool) -> None:
-        """Owe nothing yet, where neighbors replace a record or not."""
         self.budget, self.replaces = budget, replaces
         self.everywhere: Amounts = tuple(0 for _ in budget.limit)
         self.paid = LossMap((3 if replaces else 1) * len(budget.limit))

@@ -133,7 +133,6 @@ class ScopeColumn:
         return _text([self.schema, self.table, self.column])
 
     def __str__(self) -> str:
-        """Name the column for people."""
         return f"{self.table}.{self.column}" if self.table else self.column
 
 
@@ -195,7 +194,6 @@ class Box:
     empty: bool
 
     def __init__(self, conditions: Mapping[str, Values]) -> None:
-        """Take the set of each column that is restricted."""
         if not isinstance(conditions, Mapping):
             raise WrongKind(
                 f"the conditions are a {type(conditions).__name__}, not a mapping; give a mapping "
@@ -300,7 +298,6 @@ class Box:
         )
 
     def __contains__(self, record: object) -> bool:
-        """Whether a record, a mapping from column to value, may belong."""
         if not isinstance(record, Mapping) or any(n not in record for n, _ in self.conditions):
             raise WrongKind(
                 "a record does not have all columns of the box; give a mapping from column to "
@@ -318,11 +315,9 @@ class Box:
         return Box(met)
 
     def __repr__(self) -> str:
-        """Show how to make the box again."""
         return f"Box({dict(self.conditions)!r})" if not self.empty else "Box({'': Values()})"
 
     def __str__(self) -> str:
-        """Say which records belong."""
         said = sorted(f"{describe_column(name)} {values}" for name, values in self.conditions)
         return "nothing" if self.empty else "; ".join(said) or "everything"
 

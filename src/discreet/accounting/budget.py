@@ -145,11 +145,9 @@ class Budget(Explainable, Shown):
         freeze(self, currency=currency, limit=tuple(map(amount_down, limit)), promise=promise)
 
     def __repr__(self) -> str:
-        """Show how to make it again."""
         return f"Budget({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
 
     def __str__(self) -> str:
-        """Show the promise, rounded up, or the limit, rounded down."""
         if self.promise is not None:
             return self.promised
         named = zip(self.components, self.limit, strict=True)

@@ -46,7 +46,6 @@ class Domain:
     """The atoms of the columns of a tree, and the cells in which the rows of one unit can lie."""
 
     def __init__(self, tree: Node, boxes: Sequence[Box], contribution: Contribution) -> None:
-        """Take a tree, boxes in which no record lies, and what can belong to one unit."""
         self._boxes, self._contribution = boxes, contribution
         self._overlaps = overlapping_keys(tree, boxes)
         self._atoms: dict[str, list[Values]] = {}

@@ -47,7 +47,7 @@ _HOMES: Final = {
     "accounting.parts_and_samples": "Parallel Where Group Sampled Shuffled",
     "loss": "Pure Approximate ZeroConcentrated GaussianDP RenyiDP Profile Composition RenyiCurve "
     "Shuffle",
-    "loss.amplification": "RoutedPair SampledGroupPair FixedSizePair ReplacedPair",
+    "loss.amplification": "SampledGroupPair FixedSizePair ReplacedPair",
     "loss.curved_pair": "CompositionPair",
     "loss.envelope": "EnvelopePair ChainPair",
     "loss.finite": "FinitePair",

@@ -201,7 +201,6 @@ class Left(Shown):
         return f"{shown}{routes}{promise}, for {describe_unit(self.unit)}"
 
     def __str__(self) -> str:
-        """Say in one line what is left, and for how many more questions like the last one."""
         percent = f"{int(100 * self.share)} %"
         if self.like is not None:
             return f"{percent} of the budget left{more_words(self.how_many_like())}"
@@ -244,7 +243,6 @@ class Charge:
         return tuple(max(column) for column in zip(nothing, *prices, strict=True))
 
     def __str__(self) -> str:
-        """Show the price, rounded up, and whom it is about."""
         price = format_amounts(self.budget.currency, self.amounts)
         where = " | ".join(str(piece.box) for piece in self.pieces[:_SHOWN]) or "nothing"
         more = len(self.pieces) - _SHOWN

@@ -16,7 +16,7 @@ d(D, D') = sum of d_i(f_i(D), f_i(D')), also if later leaves depend on earlier a
 whose input does not change is free; one whose input changes in a way that its certificate does not
 cover costs everything.
 So the price of a change is found from the leaves up: sequences and parts compose, repeats are
-powers, choices join, and samples, shuffles and routed parts are applied to what is inside them; see
+powers, choices join, and samples and shuffles are applied to what is inside them; see
 the functions of the loss room for their theorems.
 
 Pairs are ordered: the table with the old rows first.  A price is ``attained`` if some releases with
@@ -40,7 +40,7 @@ from discreet.accounting.nodes import Choice, Leaf, Node, Post, Repeat, Sequenti
 from discreet.accounting.parts_and_samples import Group, Parallel, Sampled, Shuffled, Where
 from discreet.accounting.values import Values
 from discreet.loss import PrivacyLoss
-from discreet.loss.amplification import poisson_replaced, routed, sampled_group
+from discreet.loss.amplification import poisson_replaced, sampled_group
 from discreet.loss.composition import Composition
 from discreet.loss.envelope import chained, product_as_finite_pair, upper_envelope
 from discreet.loss.finite import FinitePair
@@ -153,7 +153,6 @@ class TreeFold:
         contribution: Contribution,
         alone: Callable[[Node, Relation, int], PrivacyLoss],
     ) -> None:
-        """Take a tree, its domain, for whom, and how to account for a node alone."""
         self._domain, self._places = domain, {name: at for at, name in enumerate(domain.names())}
         self._unit, self._contribution, self._alone = unit, contribution, alone
         self._numbers: dict[int, int] = {}
@@ -226,8 +225,6 @@ class TreeFold:
                 for column, values in box.conditions:
                     old, new = (self._meeting(rows, column, values) for rows in (old, new))
                 return self._fold(child, old, new, spread, partial=True)
-            case Parallel(routed=True):
-                return (self._routed(node, old, new, spread),)
             case Parallel():
                 return product(self._parallel(node, old, new, spread))
             case Group(distance=0):
@@ -303,22 +300,6 @@ class TreeFold:
             values, child = node.parts[place]
             mine, theirs = (self._meeting(rows, node.key, values) for rows in (old, new))
             yield self._fold(child, mine, theirs, spread, partial=True)
-
-    def _routed(self, node: Parallel, old: Rows, new: Rows, spread: int | None) -> Price:
-        """Send each row to any part, in view of answers; rows change one after another."""
-        steps: list[Composition] = []
-        for rows, leaves in ((old, True), (new, False)):
-            for cell, count in rows:
-                one: Rows = ((cell, 1),)
-                change = (one, _NOBODY) if leaves else (_NOBODY, one)
-                ways = [
-                    above(self._fold(child, *change, _apart(child, spread), partial=True))
-                    for _, child in node.parts
-                ]
-                if not all(way.free for way in ways):
-                    step = routed([way.composition() for way in ways])
-                    steps += [step] * min(count, _LONGEST + 1)
-        return Price.of(chain(steps), attained=False) if steps else Price()
 
     def _grouped(self, node: Group, old: Rows, new: Rows, spread: int | None) -> Price:
         """Give the rows that a row becomes their own cells, whatever cell it lies in."""

@@ -35,8 +35,8 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from discreet.errors import OutOfRange, TooLarge, WrongKind
-from discreet.exact import ExactNumber, rational
-from discreet.units import Relation, table_distance
+from discreet.exact import ExactNumber, freeze, rational
+from discreet.units import NeighborGraph, Relation, table_distance
 
 Distance = Fraction | float
 """An exact number, or infinity."""
@@ -81,44 +81,25 @@ class Metric:
                     f"{table[there][here]} back; give a symmetric distance, say the larger of "
                     "both."
                 )
-        object.__setattr__(self, "points", listed)
-        object.__setattr__(self, "_table", table)
+        freeze(self, points=listed, _table=table)
 
     @classmethod
-    def of_graph(
-        cls, points: Iterable[Any], near: Callable[[Any, Any], bool] | Iterable[tuple[Any, Any]]
-    ) -> Metric:
-        """Return the least numbers of steps between points, from neighbor to neighbor.
+    def of_graph(cls, points: Iterable[Any], edges: Iterable[tuple[Any, Any]]) -> Metric:
+        """Return the least numbers of steps between points, along edges that go both ways.
 
-        Args:
-            points: the vertices of the graph.
-            near: whether two different points are neighbors, which has to be symmetric; or the
-                edges, each of which connects both ways.
-
-        >>> line = Metric.of_graph(range(4), lambda one, other: abs(one - other) == 1)
-        >>> line.distance(0, 3), Metric.of_graph([1, 2], []).distance(1, 2)
-        (Fraction(3, 1), inf)
+        >>> line = Metric.of_graph(range(4), [(0, 1), (1, 2)])
+        >>> line.distance(0, 2), line.distance(0, 3)
+        (Fraction(2, 1), inf)
         """
         listed = _points(points)
-        places = range(len(listed))
-        beside: list[set[int]] = [set() for _ in places]
-        if callable(near):
-            for here, there in itertools.permutations(places, 2):
-                if near(listed[here], listed[there]):
-                    beside[here].add(there)
-            for here, there in itertools.combinations(places, 2):
-                if (there in beside[here]) != (here in beside[there]):
-                    raise OutOfRange(
-                        f"{_shown(listed[here])} and {_shown(listed[there])} are neighbors in one "
-                        "direction only; give a symmetric relation."
-                    )
-        else:
-            for one, other in near:
-                here, there = _place(listed, one), _place(listed, other)
-                beside[here].add(there)
-                beside[there].add(here)
-        table = [_steps(at, beside) for at in places]
-        return cls._of(listed, tuple(map(tuple, table)))
+        ends = [(_place(listed, one), _place(listed, other)) for one, other in edges]
+        steps = NeighborGraph(size=max(len(listed), 1), edges=ends).distances()
+        every = range(len(listed))
+        table = tuple(
+            tuple(Fraction(far[at]) if at in far else math.inf for at in every)
+            for far in steps[: len(listed)]
+        )
+        return cls._of(listed, table)
 
     @classmethod
     def of_tables(cls, tables: Iterable[Sequence[Any]], relation: Relation | str) -> Metric:
@@ -141,12 +122,10 @@ class Metric:
     @classmethod
     def _of(cls, points: tuple[Any, ...], table: tuple[tuple[Distance, ...], ...]) -> Metric:
         made = object.__new__(cls)
-        object.__setattr__(made, "points", points)
-        object.__setattr__(made, "_table", table)
+        freeze(made, points=points, _table=table)
         return made
 
     def __repr__(self) -> str:
-        """Show how many points there are."""
         return f"<Metric on {len(self.points)} points>"
 
     def distance(self, one: object, other: object) -> Distance:
@@ -276,11 +255,8 @@ class RecordRule:
         records = tuple(
             dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())
         )
-        object.__setattr__(self, "columns", tuple(values))
-        object.__setattr__(self, "records", records)
-        object.__setattr__(self, "distance", distance)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "radius", Fraction(1))
+        freeze(self, columns=tuple(values), records=records, distance=distance)
+        freeze(self, missing=missing, radius=Fraction(1))
 
     @classmethod
     def of(cls, relation: Relation | str, domain: Mapping[str, Iterable[Hashable]]) -> RecordRule:
@@ -300,13 +276,11 @@ class RecordRule:
     def within(self, radius: ExactNumber) -> RecordRule:
         """Return the rule whose neighbors are all records up to a distance."""
         made = object.__new__(RecordRule)
-        for name in self.__slots__:
-            object.__setattr__(made, name, getattr(self, name))
-        object.__setattr__(made, "radius", rational(radius, name="radius"))
+        kept = {name: getattr(self, name) for name in self.__slots__}
+        freeze(made, **kept | {"radius": rational(radius, name="radius")})
         return made
 
     def __repr__(self) -> str:
-        """Show how many records there are."""
         return f"<RecordRule on {len(self.records)} records of {', '.join(self.columns)}>"
 
     def neighbors(self) -> Iterator[tuple[Record | None, Record | None]]:
@@ -332,8 +306,8 @@ class RecordRule:
 
 def difference(left: Sequence[Record], right: Sequence[Record]) -> list[Record]:
     """Return the rows of one table that the other one lacks."""
-    here, there = ([_frozen(row) for row in table] for table in (left, right))
-    return [dict(row) for row in _difference(here, there)]
+    here, there = (Counter(map(_frozen, table)) for table in (left, right))
+    return [dict(row) for row in (here - there).elements()]
 
 
 def _frozen(row: Record) -> tuple[tuple[str, Hashable], ...]:
@@ -343,10 +317,6 @@ def _frozen(row: Record) -> tuple[tuple[str, Hashable], ...]:
             "rows such as {'ward': 'A', 'age': 30}."
         )
     return tuple(sorted(row.items(), key=lambda item: item[0]))
-
-
-def _difference(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-    return list((Counter(left) - Counter(right)).elements())
 
 
 def _points(points: Iterable[Any]) -> tuple[Any, ...]:
@@ -366,18 +336,6 @@ def _place(points: Sequence[Any], point: object) -> int:
         raise WrongKind(
             f"{_shown(point)} is not a point of the metric; list it among the points."
         ) from None
-
-
-def _steps(start: int, beside: Sequence[set[int]]) -> list[Distance]:
-    """Return the least numbers of steps from a vertex to all others."""
-    found: list[Distance] = [math.inf] * len(beside)
-    reached, steps = {start}, 0
-    while reached:
-        for at in reached:
-            found[at] = Fraction(steps)
-        near = set().union(*(beside[at] for at in reached))
-        reached, steps = {at for at in near if found[at] == math.inf}, steps + 1
-    return found
 
 
 def _distance(value: object) -> Distance:

@@ -77,7 +77,6 @@ class Parts:
     """What the parts of a partition have paid, by component and part, and their histories."""
 
     def __init__(self, paid: Integers, history: Index, histories: int) -> None:
-        """Take payments, the number of each history, and how many numbers there were so far."""
         self.paid, self.history, self.histories = paid, history, histories
 
     @classmethod
@@ -134,7 +133,6 @@ class Column:
     """The atoms of one column, numbered from 0, and what charges on it alone have cost them."""
 
     def __init__(self, width: int) -> None:
-        """Start with one atom that holds everything, and has paid nothing."""
         self.kind: str | None = None
         self.cuts: list[Cut] = []
         self.atoms: list[int] = [0]  # of each stretch, from the lowest
@@ -263,7 +261,6 @@ class LossMap:
     """
 
     def __init__(self, width: int, *, cap: int = 4096) -> None:
-        """Take the number of components, and how many cells and atoms may be kept apart."""
         self._width = whole(width, name="width", low=1)
         self._cap = whole(cap, name="cap", low=1)
         self._everyone = [0] * self._width

@@ -110,7 +110,6 @@ class Node(Explainable, Shown, ABC):
         return Choice(*(child for children in both for child in children))
 
     def __repr__(self) -> str:
-        """Show how to make it again; what has its default is left out."""
         given: list[str] = []
         for each in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, each.name)
@@ -123,7 +122,6 @@ class Node(Explainable, Shown, ABC):
         return f"{type(self).__name__}({', '.join(given)})"
 
     def __str__(self) -> str:
-        """Draw the tree."""
         return drawn(self)
 
 
@@ -208,11 +206,9 @@ class Sequential(Node):
         freeze(self, children=tuple(map(checked_node, children)))
 
     def title(self) -> str:
-        """Name the node."""
         return "Sequential"
 
     def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return the members."""
         return tuple(("", child) for child in self.children)
 
 
@@ -231,11 +227,9 @@ class Repeat(Node):
     count: int
 
     def __post_init__(self) -> None:
-        """Check the node, and how often it is released."""
         freeze(self, child=checked_node(self.child), count=checked_count(self.count, low=0))
 
     def title(self) -> str:
-        """Say how often."""
         return f"{self.count} times"
 
 
@@ -256,7 +250,6 @@ class Choice(Node):
     adaptive: bool = False
 
     def __init__(self, *children: Node, adaptive: bool = False) -> None:
-        """Take at least one alternative."""
         if not children:
             raise OutOfRange(
                 "a choice has no alternatives; give at least one node; Sequential() is the "
@@ -269,11 +262,9 @@ class Choice(Node):
         )
 
     def title(self) -> str:
-        """Say who chooses."""
         return "Choice, in view of answers" if self.adaptive else "Choice, made in advance"
 
     def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return the alternatives."""
         return tuple(("", child) for child in self.children)
 
 
@@ -295,12 +286,10 @@ class Post(Node):
     name: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the node, and what the function is called."""
         checked_node(self.child)
         checked_name(self.name)
 
     def title(self) -> str:
-        """Name the function."""
         return f"Post: {self.name}" if self.name else "Post"
 
 
@@ -379,11 +368,9 @@ class Leaf(Node):
             return self._hashed
 
     def title(self) -> str:
-        """Show the name and the source."""
         return f"{self.name}: {short_repr(self.source)}" if self.name else short_repr(self.source)
 
     def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return nothing: a leaf ends its branch."""
         return ()
 
     def price(

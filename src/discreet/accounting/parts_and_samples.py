@@ -16,12 +16,8 @@ the loss is that of the costliest part, not the sum.  It needs that
     one record moves others from part to part, and several parts change at once;
     the list of parts is public: parts that appear with their first record give that record away.
 With ``overlap`` r a record has up to r values of the key in all, such as a list of tags, and lies
-in the part of each; the r costliest are charged.  With ``routed`` parts records arrive over time,
-and are sent to their part after its earlier answers were seen; then the deltas of all parts add up.
-
-Definition, of keys with several values a record, such as tags, diagnoses and tickets.
-``overlap=r`` says that a record has at most r values of a key, and lies in the part of each of
-them.  It is a statement about the key, so every node on that key must make it.
+in the part of each; the r costliest are charged.  It is a statement about the key, so every node on
+that key must make it.
 Conditions on such a key do not narrow each other: a record with the values a and b is in the part a
 of one node and in the part b of a node inside it.  No theorem here covers that, so it is refused.
 
@@ -79,7 +75,7 @@ from discreet.accounting.nodes import (
 )
 from discreet.accounting.values import Values, common_kind, equals, is_null
 from discreet.errors import NotComposable, OutOfRange, WrongKind
-from discreet.exact import ExactNumber, freeze, instance, positive
+from discreet.exact import ExactNumber, freeze, positive
 from discreet.loss import GaussianDP, PrivacyLoss, least_scale, most_repeats
 from discreet.loss.parameters import checked_count, checked_delta, checked_rate
 from discreet.units import PrivacyUnit, same_unit
@@ -101,12 +97,10 @@ class Where(Node):
     child: Node
 
     def __post_init__(self) -> None:
-        """Check the box, and the node that sees its records alone."""
         checked_box(self.box, name="condition")
         refuse_bounded(self.child, where="a condition")
 
     def title(self) -> str:
-        """Say which records."""
         return f"Where {self.box}"
 
 
@@ -127,12 +121,8 @@ class Parallel(Node):
     key: str
     parts: tuple[tuple[Values, Node], ...]
     overlap: int = 1
-    routed: bool = False
 
-    def __init__(
-        self, key: str, parts: Mapping[Any, Node], *, overlap: int = 1, routed: bool = False
-    ) -> None:
-        """Take a public column, and a node for each value or set of values of it."""
+    def __init__(self, key: str, parts: Mapping[Any, Node], *, overlap: int = 1) -> None:
         _refuse_computed(key)
         if not isinstance(parts, Mapping) or not parts:
             raise WrongKind(
@@ -147,22 +137,17 @@ class Parallel(Node):
                 "value, or leave overlap at 1."
             )
         _refuse_overlapping([values for values, _ in checked])
-        routed = instance(routed, bool, name="routed")
-        freeze(self, key=checked_column(key), parts=checked, overlap=most, routed=routed)
+        freeze(self, key=checked_column(key), parts=checked, overlap=most)
 
     def __repr__(self) -> str:
-        """Show how to make it again."""
         overlap = f", overlap={self.overlap}" if self.overlap > 1 else ""
-        more = overlap + ", routed=True" * self.routed
-        return f"Parallel({self.key!r}, {dict(self.parts)!r}{more})"
+        return f"Parallel({self.key!r}, {dict(self.parts)!r}{overlap})"
 
     def title(self) -> str:
-        """Name the key."""
         overlap = f", up to {self.overlap} parts a record" if self.overlap > 1 else ""
-        return f"Parallel by {self.key}{overlap}{', routed' * self.routed}"
+        return f"Parallel by {self.key}{overlap}"
 
     def branches(self) -> tuple[tuple[str, Node], ...]:
-        """Return what is released of each part."""
         return tuple((str(values), child) for values, child in self.parts)
 
 
@@ -236,8 +221,8 @@ def overlapping_keys(tree: Node, boxes: Iterable[Box]) -> dict[str, int]:
     for node in nodes:
         if node.key not in overlaps:
             continue
-        if node.overlap != overlaps[node.key] or node.routed:
-            raise _refusal(node.key, "nodes on it disagree, or route records to parts")
+        if node.overlap != overlaps[node.key]:
+            raise _refusal(node.key, "nodes on it disagree")
         below = (each for _, child in node.parts for each in child.walk())
         if any(isinstance(each, Parallel) and each.key == node.key for each in below):
             raise _refusal(node.key, "one node on it lies in a part of another")
@@ -280,7 +265,6 @@ class Group(Node):
         freeze(self, child=checked_node(child), distance=most)
 
     def title(self) -> str:
-        """Say how many rows."""
         if self.distance is None:
             return "One row becomes any number"
         return f"One row becomes up to {self.distance}"
@@ -339,7 +323,6 @@ class Sampled(Node):
         freeze(self, unit=unit)
 
     def title(self) -> str:
-        """Say how the sample is drawn."""
         if self.rate is not None:
             together = "" if self.unit is None else f", by {self.unit.name}"
             return f"Sampled at rate {self.rate}{together}"
@@ -361,7 +344,6 @@ class Shuffled(Node):
     population: int = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check what each person runs on their own row, and how many people there are."""
         if not isinstance(self.child, Leaf):
             raise WrongKind(
                 f"what is shuffled is a {type(self.child).__name__}, not a leaf; give the leaf of "
@@ -370,7 +352,6 @@ class Shuffled(Node):
         freeze(self, population=checked_count(self.population, name="population", low=2))
 
     def title(self) -> str:
-        """Say how many people."""
         return f"Shuffled reports of {self.population}"
 
 

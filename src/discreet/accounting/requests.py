@@ -132,7 +132,7 @@ class RequestPricer:
                 yield from self._parts(child, scope & box)
             case Post(child=child):
                 yield from self._parts(child, scope)
-            case Parallel(key=key, parts=parts, overlap=1, routed=False) if self._shared(key):
+            case Parallel(key=key, parts=parts, overlap=1) if self._shared(key):
                 for values, child in parts:
                     yield from self._parts(child, scope & Box({key: values}))
             case _:

@@ -236,11 +236,9 @@ class Statement(PrivacyCurve):
         return Profile(remove=remove, add=add, indivisible=True)  # of parts unknown
 
     def epsilon(self, delta: object) -> float:
-        """Return the least epsilon at a delta, rounded up."""
         return self._worst(checked_delta(delta))[1]
 
     def delta(self, epsilon: object) -> float:
-        """Return the probability of failure at an epsilon, rounded up."""
         return self.loss.delta(epsilon=epsilon)
 
     def interval(self, delta: object) -> Bracket:
@@ -271,7 +269,6 @@ class Statement(PrivacyCurve):
         return self.loss.tradeoff(false_alarm)
 
     def tradeoffs(self, false_alarms: Iterable[object]) -> NDArray[np.float64]:
-        """Return the least probability of a missed detection for each false alarm, rounded down."""
         return self.loss.tradeoffs(false_alarms)
 
     def gap(self, delta: object) -> float:
@@ -340,7 +337,7 @@ def _behind(node: Node, box: Box) -> Iterator[tuple[Node, Box]]:
     """Yield each node, in the order of a drawing, and the conditions that its records meet."""
     yield node, box
     match node:
-        case Parallel(overlap=1, routed=False):
+        case Parallel(overlap=1):
             for values, child in node.parts:
                 yield from _behind(child, box & Box({node.key: values}))
         case Where():

@@ -348,7 +348,6 @@ class Values:
         return replace(self, below=not self.below, null=not self.null)
 
     def __str__(self) -> str:
-        """Say which values belong."""
         ends: list[Cut | None] = [None] * self.below + list(self.cuts)
         ends += [None] * (len(ends) % 2)
         text = ", ".join(map(_stretch, ends[::2], ends[1::2]))

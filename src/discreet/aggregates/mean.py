@@ -29,15 +29,9 @@ at least the confidence, and no share of it is lost to treating the two noises a
 Proof.  For the true theta, noisy S - theta noisy n = s Z - theta Y: its distance from zero is at
 most q with this probability, and then the interval holds theta.
 
-The reach is computed at a few distances of theta only.  Of one noise each, what it is at most below
-each of them is computed at once (key ``paired-reach``).  Else it is at most that reach and one
-step s, or, where the sum has the noise of several runs, a little more.
-Theorem (key ``reach-rises``; a discrete form of Anderson's inequality (1955)).  Let X be symmetric
-on the multiples of s, with chances that fall with the distance from zero, and Y symmetric and
-independent of it.  For 0 <= t <= t' and every r, P[|X + t' Y| <= r] <= P[|X + t Y| <= r + s].
-
-A sum and a count that share noise (key ``simplex-release``) are sums a(i) Z(i) of the same noises,
-with factors a(i) that are linear in theta.  Between two thetas none of them is larger in size than
+The reach is computed between a few thetas only.
+The error is a sum of a(i) Z(i), with factors a(i) that are linear in theta; a sum and a count may
+share noises (key ``simplex-release``).  Between two thetas none of them is larger in size than
 b(i), its size at one of the two.
 Theorem (key ``peaked-reach``; after Birnbaum 1948).  Let Z(i) be independent and symmetric on the
 whole numbers, with chances that fall with the distance from zero, and |a(i)| <= b(i).  Then
@@ -48,7 +42,7 @@ between the two thetas, times the largest a(1) (key ``paired-reach``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -79,10 +73,9 @@ from discreet.requests.raw_totals import Integers
 WIDTH_WORDS: Final = "w the width of the bounds"
 _CELLS: Final = 48
 _POINTS: Final = 1 << 10
-_REST: Final = Fraction(1, 50)
 _ROUNDS: Final = 3
 _ROUNDING: Final = 2.0**-48
-_WIDE: Final = 6
+_WIDE: Final = 12
 _LEAST: Final = 2.0**-30
 
 
@@ -217,39 +210,37 @@ def _cells(
 ) -> tuple[Floats, Floats]:
     """Return edges between which theta lies, from the lowest on, and the reach between each two."""
     upper = float_up(estimator.radius) * (np.arange(1.0, _CELLS + 1.0) / _CELLS)
-    if not {run.draw for run in total.runs}.isdisjoint(run.draw for run in count.runs if run.draw):
-        edges = np.concatenate([-upper[::-1], [0.0], upper])
-        reached = _shared(estimator.step, total, count, edges, confidence)
-        below = np.maximum.accumulate(reached[:_CELLS][::-1])[::-1]
-        return edges, np.concatenate([below, np.maximum.accumulate(reached[_CELLS:])])
-    paired = _paired(estimator.step, total, count, upper, confidence)
-    if paired is None:
-        ends = [Fraction(edge) for edge in upper.tolist()]
-        paired = _one_by_one(estimator.step, total, count, ends, confidence)
-    reached = np.maximum.accumulate(paired)
-    return np.concatenate([-upper[::-1], [0.0], upper]), np.concatenate([reached[::-1], reached])
+    edges = np.concatenate([-upper[::-1], [0.0], upper])
+    if {run.draw for run in total.runs}.isdisjoint(run.draw for run in count.runs if run.draw):
+        reached = _reached(estimator.step, total, count, edges[_CELLS:], confidence)
+        below = above = np.maximum.accumulate(reached)  # independent noises, of either sign alike
+    else:
+        reached = _reached(estimator.step, total, count, edges, confidence)
+        below, above = map(np.maximum.accumulate, (reached[:_CELLS][::-1], reached[_CELLS:]))
+    return edges, np.concatenate([below[::-1], above])
 
 
-def _shared(
+def _reached(
     step: Fraction, total: NoisyTotal, count: NoisyTotal, edges: Floats, confidence: Fraction
 ) -> Floats:
-    """Return the reach between each two edges of theta, where both hold the same noises."""
-    some = edges if len(total.runs) == len(count.runs) == 2 else edges[:: _CELLS // _WIDE]
+    """Return the reach between each two edges of theta."""
+    runs = [*total.runs, *count.runs]
+    draws = {name for run in runs for name, *_ in run.parts()}
+    some = edges if len(draws) == 2 else edges[:: (edges.size - 1) // _WIDE]
     thetas = [Fraction(edge) for edge in some.tolist()]
     noises: dict[object, Additive] = {}
     factors: dict[object, list[Fraction]] = {}
     for sign, each in ((0, total), (1, count)):
-        for run in each.runs:
-            name = run.draw or run
-            noises[name] = run.mechanism
+        for name, weight, law in (part for run in each.runs for part in run.parts()):
+            noises[name] = law
             known = factors.setdefault(name, [Fraction(0)] * len(thetas))
             for at, theta in enumerate(thetas):
-                known[at] += run.weight * (-theta if sign else step)
+                known[at] += weight * (-theta if sign else step)
     laws = list(noises.values())
     sizes = np.array([[float_up(abs(each)) for each in factors[name]] for name in noises])
     largest = np.maximum(sizes[:, :-1], sizes[:, 1:])
-    if len(laws) == 2 and laws[0] == laws[1]:
-        first = np.argmax(largest, axis=0)
+    if len(laws) == 2:
+        first = np.argmax(largest, axis=0) * (laws[0] == laws[1])
         cells = np.arange(first.size)
         top, least = largest[first, cells], np.minimum(sizes[:, :-1], sizes[:, 1:])[first, cells]
         with np.errstate(divide="ignore"):
@@ -270,36 +261,6 @@ def _shared(
         for here in largest.T.tolist()
     ]
     return np.repeat([float_up(width) for width in widths], (edges.size - 1) // len(widths))
-
-
-def _paired(
-    step: Fraction, total: NoisyTotal, count: NoisyTotal, edges: Floats, confidence: Fraction
-) -> Floats | None:
-    """Return the reach below each edge where there are two noises that are known well."""
-    terms = (*total.terms(step), *count.terms())
-    if len(terms) != 2:
-        return None
-    fine, (weight, coarse) = terms
-    return paired_half_widths(fine, coarse, edges * float_up(weight), float(1 - confidence))
-
-
-def _one_by_one(
-    step: Fraction,
-    total: NoisyTotal,
-    count: NoisyTotal,
-    edges: Sequence[Fraction],
-    confidence: Fraction,
-) -> Floats:
-    """Return the reach below each edge from that at the edge."""
-    more, within = step, confidence
-    if len(total.terms()) > 1:
-        rest = (1 - confidence) * _REST
-        more, within = half_width(count.terms(edges[0]), 1 - rest), confidence + rest
-    widths = [
-        half_width((*total.terms(step), *count.terms(edge)), within, points=_POINTS)
-        for edge in edges
-    ]
-    return np.array([float_up(width + more) for width in widths])
 
 
 @final

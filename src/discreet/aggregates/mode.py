@@ -95,15 +95,8 @@ class ModePart(ScoredPart):
     def choices(self, scale: Callable[[Fraction], Fraction]) -> tuple[ModeChoice, ...]:
         from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
 
-        return (
-            ModeChoice(
-                measure=self.measure,
-                mechanism=Exponential(candidates=self.leaves, scale=scale(Fraction(1))),
-                rows=self.rows,
-                groups=self.groups,
-                available=self.available,
-            ),
-        )
+        select = Exponential(candidates=self.leaves, scale=scale(Fraction(1)))
+        return (ModeChoice(mechanism=select, **self.claims),)
 
 
 @final
@@ -124,13 +117,7 @@ class ModeEstimator(Estimator):
         self, use: ReleaseInput, histogram: Leaves, limits: ContributionBounds
     ) -> ModePart:
         del use
-        return ModePart(
-            measure=histogram.name,
-            leaves=histogram.leaves,
-            rows=histogram.rows,
-            groups=limits.groups,
-            available=limits.available,
-        )
+        return ModePart.of(histogram, limits)
 
     def predict(self, name: str, forecast: NoiseForecast) -> Predicted:
         """Forecast how many rows the chosen value is behind the most frequent one."""

@@ -71,7 +71,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -129,6 +129,13 @@ class Run:
     draw: tuple[object, int] | None = None
     noises: Terms = ()
 
+    def parts(self) -> Iterator[tuple[object, Fraction, Additive]]:
+        """Yield its noises: what tells each from others, its weight in the total, and its law."""
+        for place, (weight, law) in enumerate(self.noises):
+            yield (self, place), weight, law
+        if not self.noises:
+            yield self.draw or self, self.weight, self.mechanism
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -155,11 +162,7 @@ class NoisyTotal:
 
     def terms(self, factor: Fraction = _ONE) -> Terms:
         """Return the noises that a multiple of this total holds."""
-        return tuple(
-            (factor * weight, law)
-            for run in self.runs
-            for weight, law in run.noises or ((run.weight, run.mechanism),)
-        )
+        return tuple((factor * weight, law) for run in self.runs for _, weight, law in run.parts())
 
     def exact(self) -> Rationals:
         """Return the value of every group."""
@@ -202,13 +205,9 @@ def noise_terms(totals: Sequence[tuple[Fraction, NoisyTotal]]) -> Terms:
     found: dict[object, tuple[Fraction, Additive]] = {}
     for factor, total in totals:
         for run in total.runs:
-            for place, (weight, law) in enumerate(run.noises):
-                found[run, place] = factor * weight, law
-            if run.noises:
-                continue
-            name = run if run.draw is None else run.draw
-            known = found.get(name, (Fraction(0), run.mechanism))[0]
-            found[name] = known + factor * run.weight, run.mechanism
+            for name, weight, law in run.parts():
+                known = found.get(name, (Fraction(0), law))[0]
+                found[name] = known + factor * weight, law
     return tuple(term for term in found.values() if term[0])
 
 

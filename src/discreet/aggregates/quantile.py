@@ -89,14 +89,7 @@ class QuantileEstimator(Estimator):
         self, use: ReleaseInput, histogram: Leaves, limits: ContributionBounds
     ) -> QuantileLevel:
         del use
-        return QuantileLevel(
-            measure=histogram.name,
-            level=self.level,
-            leaves=histogram.leaves,
-            rows=histogram.rows,
-            groups=limits.groups,
-            available=limits.available,
-        )
+        return QuantileLevel.of(histogram, limits, level=self.level)
 
     def aimed(self, offsets: Mapping[ReleaseInput, int]) -> QuantileEstimator:
         return replace(self, offset=offsets[self.measure, self.level])

@@ -119,7 +119,6 @@ class CounterRun(GuardedRun, Generic[Answer]):
         steps: CounterState[Answer],
         entropy: Entropy,
     ) -> None:
-        """Start before the first position."""
         super().__init__(entropy)
         self._length, self._bound, self._law = length, bound, law
         self._steps: CounterState[Answer] = steps
@@ -173,7 +172,6 @@ class CounterRun(GuardedRun, Generic[Answer]):
             )
 
     def __repr__(self) -> str:
-        """Show what is public."""
         return f"<run of a counter, {self._time} of {self._length} values taken>"
 
 

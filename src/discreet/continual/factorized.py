@@ -128,7 +128,6 @@ class FactorizedCounter(Counter):
         return self.spreads()[self._checked_prefix(prefix) - 1]
 
     def spreads(self) -> tuple[Fraction, ...]:
-        """Return the spread of every prefix."""
         return _spreads(self)
 
     def _one_draw(self) -> Interval:
@@ -166,7 +165,6 @@ class FactorizedCounter(Counter):
         return rounded if again == sums[1:] else None
 
     def errors(self, noise: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return by how much the estimates of a run are off, for each row of noise."""
         size = 1 << (2 * self.length).bit_length()
         weights = np.fft.rfft(_weights(self), size)
         return np.fft.irfft(np.fft.rfft(noise, size) * weights, size)[:, : self.length]

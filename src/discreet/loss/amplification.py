@@ -1,4 +1,4 @@
-"""Records that are routed, sampled with others, or replaced in a sample.
+"""Records that are sampled with others, or replaced in a sample.
 
 Trust: kernel.
 
@@ -10,11 +10,6 @@ and b = (1-q)(a-1)/q.  For every share s in (0, 1)
 h_MN(a) <= q (s h_PR(b/s) + (1-s) h_PP'(a/(1-s))), and h_MN(a) <= q h_PR(b) and q h_PP'(a).
 Proof.  M - aN = q (P - bR - aP').  Split P into two shares, one against R and one against P'; or
 drop R or P'.  The published bound is the share for which b/s = a/(1-s).
-
-Theorem (key ``routing``).  Interactive mechanisms M_1, ..., M_k run side by side, and one record is
-sent to one of them, chosen by what they said before.  Then the excesses of the profiles add up:
-h(a) - (1 - a)+ <= sum over i of h_i(a) - (1 - a)+.  The excess of the reversed pair at 1/a is the
-excess at a, over a, so excesses add up both ways.  Proof: docs/proofs/accounting.md, section 15.
 
 Theorem (key ``sampled-groups``; Ganesh 2024 for Gaussians).  Let k records enter a sample
 independently with probability q, and let P_j be the distribution with j of them in it, Q = P_0.
@@ -32,7 +27,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -60,7 +54,7 @@ from discreet.loss.envelope import (
 from discreet.loss.parameters import checked_rate
 from discreet.loss.polygon import HalfProfile
 from discreet.loss.rho import MomentGrowth, cumulant, growth, largest_growth, summed_moments
-from discreet.loss.rounding import MOMENT_MARGIN, PRODUCT_MARGIN, TINIEST, UNIT, Bracket
+from discreet.loss.rounding import MOMENT_MARGIN, TINIEST, UNIT, Bracket
 
 NEARLY_ALL: Final = 1 - Fraction(1, 10**9)
 """Rates above are treated as 1: to divide by what is left would cost more than it gains."""
@@ -171,46 +165,6 @@ def added_loss(rate: Fraction, inner: float, *, up: bool) -> float:
     return min(value * (1 + slack), inner) if up else max(value * (1 - slack), 0.0)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class RoutedPair(CurvedPair):
-    """Excesses that add up, each part as often as its count."""
-
-    parts: tuple[tuple[Composition, int], ...]
-
-    def reverse(self) -> RoutedPair:
-        turned = ((part.reverse(), count) for part, count in self.parts)
-        return RoutedPair(tuple(sorted(turned, key=repr)))
-
-    def half_profile(self) -> HalfProfile:
-        side = tabulated(self._bounds, self.ends(), [part for part, _ in self.parts])
-        return HalfProfile.of_nodes(side.x, side.high)
-
-    def _bounds(self, eps: Floats) -> tuple[Floats, Floats]:
-        low, high = np.zeros(len(eps)), np.zeros(len(eps))
-        for part, count in self.parts:
-            least, most = part.deltas(eps)
-            low, high = low + count * least, high + count * most
-        slack = PRODUCT_MARGIN * (1 + len(self.parts))
-        return np.minimum(low * (1 - slack), 1.0), np.minimum(high * (1 + slack), 1.0)
-
-    def ends(self) -> LossEnds:
-        masses = [(part.infinity(), count) for part, count in self.parts]
-        low = math.fsum(mass.low * count for mass, count in masses) * (1 - PRODUCT_MARGIN)
-        high = math.fsum(mass.high * count for mass, count in masses) * (1 + PRODUCT_MARGIN)
-        return LossEnds(
-            Bracket.within(low, high, ceil=1.0),
-            max(part.largest_below() for part, _ in self.parts),
-            max(part.largest() for part, _ in self.parts),
-        )
-
-    def moment(self, t: float) -> float:
-        return summed_moments(self.parts, t)
-
-    def growth(self) -> MomentGrowth | None:
-        return largest_growth(dict(self.parts), sum(count for _, count in self.parts))
-
-
 _RARE: Final = Fraction(1, 10**30)  # numbers of records that are not worth a table
 
 
@@ -318,14 +272,6 @@ def _mixed_of_mixtures(none: float, parts: list[tuple[float, float]]) -> float:
         return top
     total = none * math.exp(-top) + math.fsum(w * math.exp(x - top) for w, x in parts)
     return top + math.log(total)
-
-
-def routed(compositions: Sequence[Composition]) -> Composition:
-    """Return a composition above a record that is sent to one of several mechanisms as they go."""
-    parts = Counter(c for c in compositions if c.pairs or c.renyi is not None)
-    if parts.total() <= 1:
-        return next(iter(parts), Composition())
-    return Composition.of(RoutedPair(tuple(sorted(parts.items(), key=repr))))
 
 
 def sampled_group(towards: Sequence[Composition], rate: object) -> Composition:

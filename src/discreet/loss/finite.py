@@ -470,7 +470,6 @@ class FinitePair(Pair):
         return largest + 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
 
     def largest_below(self) -> float:
-        """The largest finite loss."""
         largest = float(self.atoms().losses.max(initial=-math.inf))
         return largest - 16 * UNIT * abs(largest) if math.isfinite(largest) else 0.0
 

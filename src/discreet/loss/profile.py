@@ -86,7 +86,6 @@ class Profile(PrivacyLoss):
         return cls(remove=same, add=same)
 
     def __str__(self) -> str:
-        """Name what the loss is composed of, and the largest loss where there is one."""
         first, *others = self._all()
         parts = [
             short_repr(pair) if n == 1 else f"{n} x {short_repr(pair)}" for pair, n in first.pairs

@@ -259,7 +259,6 @@ class Laplace(AdditiveNoise):
 
     @property
     def law(self) -> DiscreteLaplace:
-        """The distribution of the noise, on integers or in steps of the grid."""
         return DiscreteLaplace(scale=self._scale_in_steps)
 
     @property
@@ -268,7 +267,6 @@ class Laplace(AdditiveNoise):
 
     @property
     def width(self) -> float:
-        """The scale."""
         return float(self.scale)
 
     def widened(self, answers: int | Fraction) -> Laplace:
@@ -358,7 +356,6 @@ class Gaussian(AdditiveNoise):
 
     @property
     def law(self) -> noise.DiscreteGaussian:
-        """The distribution of the noise, on integers or in steps of the grid."""
         return noise.DiscreteGaussian(variance=self._variance_in_steps)
 
     @property
@@ -367,7 +364,6 @@ class Gaussian(AdditiveNoise):
 
     @property
     def width(self) -> float:
-        """The standard deviation."""
         return math.sqrt(self.variance)
 
     def widened(self, answers: int | Fraction) -> Gaussian:

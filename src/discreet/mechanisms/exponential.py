@@ -36,7 +36,6 @@ from discreet.exact import Interval, decimal, freeze, positive, whole
 from discreet.loss import Profile, ZeroConcentrated
 from discreet.loss.pure_pairs import BoundedRangePair
 from discreet.mechanisms.mechanism import (
-    BITS,
     Answer,
     Mechanism,
     Number,
@@ -45,6 +44,7 @@ from discreet.mechanisms.mechanism import (
     at_distance,
 )
 from discreet.noise import SYSTEM, Entropy, exponential_weights
+from discreet.noise.distribution import BITS
 
 Scores = Sequence[int] | Sequence[Fraction] | NDArray[np.integer[Any]]
 """One score for each candidate: integers, or Fractions."""

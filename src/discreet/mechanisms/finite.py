@@ -15,10 +15,6 @@ each ordered pair of neighbors, and epsilon-DP if and only if max_ratio <= e^eps
 the pairs are those joined by a path of at most k edges.
 Theorem (key ``matrix-algebra``).  Processing the outputs, at random or not, is multiplication from
 the right.
-Theorem (key ``finite-dominance``).  A pair (p, q) dominates (p', q') if its hockey stick is at
-least as large at every factor a >= 0.  The hockey stick is linear between the ratios p[o]/q[o],
-equals one at a = 0, and is constant beyond the largest ratio.  So one pair dominates another if and
-only if it does so at the finitely many ratios of both.
 """
 
 from __future__ import annotations
@@ -93,19 +89,6 @@ def multiply(left: Matrix, right: Matrix) -> Matrix:
     )
 
 
-def dominates(large: tuple[Row, Row], small: tuple[Row, Row]) -> bool:
-    """Say whether one pair of distributions has the larger hockey stick at every factor, exactly.
-
-    >>> p, q = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
-    >>> dominates((p, q), (p, p)), dominates((p, p), (p, q))
-    (True, False)
-    """
-    ratios = {
-        one / other for p, q in (large, small) for one, other in zip(p, q, strict=True) if other
-    }
-    return all(hockey_stick(*large, ratio) >= hockey_stick(*small, ratio) for ratio in ratios)
-
-
 def merge_equal_ratios(p: Row, q: Row) -> tuple[Row, Row]:
     """Merge outputs of equal ratio, and sort by it: equal profiles become equal pairs.
 
@@ -121,20 +104,6 @@ def merge_equal_ratios(p: Row, q: Row) -> tuple[Row, Row]:
             groups[share] = (before[0] + one, before[1] + other)
     shares = sorted(groups)
     return tuple(groups[share][0] for share in shares), tuple(groups[share][1] for share in shares)
-
-
-def extreme_pairs(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
-    """Keep the pairs that no other dominates, merged.
-
-    >>> p, q = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
-    >>> len(extreme_pairs([(p, q), (q, p), (p, p)]))  # both orders have one profile
-    1
-    """
-    kept: list[tuple[Row, Row]] = []
-    for pair in dict.fromkeys(merge_equal_ratios(p, q) for p, q in pairs):
-        if not any(dominates(large, pair) for large in kept):
-            kept = [*(small for small in kept if not dominates(pair, small)), pair]
-    return kept
 
 
 @final
@@ -221,7 +190,7 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
         """Return the loss between inputs at this distance in the graph; it is tight."""
-        pairs = extreme_pairs(self._pairs(distance))
+        pairs = dict.fromkeys(merge_equal_ratios(p, q) for p, q in self._pairs(distance))
         if not pairs:
             return Pure(epsilon=0)
         return Profile.of_symmetric(finite_envelope([FinitePair(p, q) for p, q in pairs]))

@@ -10,10 +10,6 @@ Definition.  A mechanism is a frozen value that knows nothing about data.
     ``reference_pmf(value)``  the distribution of that answer, enclosed between rationals, on small
     inputs.
 Arguments are read, and refused, before any bit is drawn.
-
-Quantiles are decided on enclosures of growing precision.  The probabilities are transcendental
-unless the noise is constant, and the limits are rational or algebraic, so the two are never equal
-and every search ends.
 """
 
 from __future__ import annotations
@@ -30,6 +26,7 @@ from discreet.errors import OutOfRange
 from discreet.exact import ExactNumber, Interval, decimal
 from discreet.loss import PrivacyLoss
 from discreet.noise import SYSTEM, Distribution, Entropy
+from discreet.noise.distribution import BITS
 from discreet.noise.entropy import OneCopy
 from discreet.notebook import Shown
 
@@ -108,53 +105,6 @@ class Mechanism(Shown, ABC, Generic[Value, Answer]):
         """Return the distribution of ``run(value)``."""
 
 
-BITS = 64
-
-
-def decide_at_most(enclose: Callable[[int], Interval], limit: Fraction) -> bool:
-    """Decide whether a number, enclosed ever more finely, is at most a rational limit.
-
-    >>> decide_at_most(lambda bits: Interval(Fraction(1, 3), Fraction(1, 3)), Fraction(1, 2))
-    True
-    """
-    bits = BITS
-    while True:
-        chance = enclose(bits)
-        if chance.high <= limit:
-            return True
-        if chance.low > limit:
-            return False
-        bits *= 2
-
-
-def first_true(
-    enough: Callable[[int], bool], *, high: int | None = None, near: int = 1, step: int = 1
-) -> int:
-    """Return the smallest r >= 0 for which a rising condition holds; it holds at ``high``.
-
-    Without ``high``, the search goes out from ``near``, by a ``step`` that doubles each time.
-
-    >>> first_true(lambda r: r * r > 50)
-    8
-    """
-    outside, inside = (-1, high) if high is not None else _around(enough, max(near, 0), step)
-    while inside - outside > 1:
-        middle = (inside + outside) // 2
-        outside, inside = (outside, middle) if enough(middle) else (middle, inside)
-    return inside
-
-
-def _around(enough: Callable[[int], bool], point: int, step: int) -> tuple[int, int]:
-    """Return two numbers: the condition fails at the first and holds at the second."""
-    if enough(point):
-        while step <= point and enough(point - step):
-            point, step = point - step, 2 * step
-        return max(point - step, -1), point
-    while not enough(point + step):
-        point, step = point + step, 2 * step
-    return point, point + step
-
-
 def two_sided_quantile(law: Distribution, chance: Fraction, count: int) -> int:
     """Return the smallest r with P[all of ``count`` draws of a symmetric law within r] >= chance.
 
@@ -211,7 +161,6 @@ class GuardedRun(OneCopy, ABC):
     __slots__ = ("_entropy", "_lock")
 
     def __init__(self, entropy: Entropy) -> None:
-        """Bind the run to this process."""
         super().__init__()
         self._entropy = entropy
         self._lock = threading.Lock()

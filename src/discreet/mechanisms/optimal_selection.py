@@ -223,7 +223,6 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         return Interval(chance, chance)
 
     def smallest(self, chance: Number) -> int:
-        """Return the fewest units with which a group is shown with this probability, exactly."""
         wanted = probability(decimal(chance, name="chance"), name="chance")
         known = optimal_chances(self.epsilon, self.delta)
         steps = math.ceil(wanted * (1 << known.bits))

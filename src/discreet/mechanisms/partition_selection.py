@@ -74,13 +74,12 @@ from discreet.mechanisms.mechanism import (
     Number,
     ReferenceLaw,
     at_confidence,
-    decide_at_most,
-    first_true,
     steps_at,
     two_sided_quantile,
 )
 from discreet.noise import SYSTEM, Distribution, Entropy
 from discreet.noise.decay import log_of
+from discreet.noise.distribution import decide_at_most, first_true
 from discreet.noise.laplace import TwoSidedLaw
 from discreet.noise.tablefree import SIZES, FreeSizes, rare_heads
 from discreet.units import Relation
@@ -492,7 +491,6 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         return first_true(enough)
 
     def kept(self, units: int) -> Interval:
-        """Enclose the probability that a group of this count is shown."""
         size = whole(units, name="units", low=0)
         if size < self.fewest:
             return _NONE

@@ -93,7 +93,6 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         return int(self.keep().low < at_confidence(confidence))
 
     def run(self, value: Hashable, *, entropy: Entropy = SYSTEM) -> Any:
-        """Return one answer."""
         return self.run_each([value], entropy=entropy)[0]
 
     def run_each(self, values: Iterable[Hashable], *, entropy: Entropy = SYSTEM) -> list[Any]:

@@ -77,7 +77,6 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
     __slots__ = ("_left", "_noisy_threshold", "_plan")
 
     def __init__(self, plan: ThresholdMechanism[Answer], entropy: Entropy) -> None:
-        """Draw the noise of the threshold."""
         super().__init__(entropy)
         self._plan, self._left = plan, plan.answers
         self._noisy_threshold = plan.threshold + plan.threshold_noise.draw(entropy)
@@ -131,7 +130,6 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
             )
 
     def __repr__(self) -> str:
-        """Show what is public."""
         return f"<run against {self.threshold}, {self._left} of {self._plan.answers} answers left>"
 
 
@@ -176,7 +174,7 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
     if TYPE_CHECKING:  # a field of some plans, which a property here would give a default
 
         @property
-        def answers(self) -> int: ...  # noqa: D102
+        def answers(self) -> int: ...
 
     @property
     @abstractmethod
@@ -296,7 +294,6 @@ class AboveThreshold(ThresholdMechanism[bool]):
 
     @staticmethod
     def answer(above: bool, noisy: int) -> bool:  # noqa: ARG004, FBT001
-        """Answer with whether the value is above."""
         return above
 
 
@@ -338,7 +335,6 @@ class Sparse(ThresholdMechanism[bool]):
 
     @staticmethod
     def answer(above: bool, noisy: int) -> bool:  # noqa: ARG004, FBT001
-        """Answer with whether the value is above."""
         return above
 
 

@@ -36,8 +36,9 @@ from typing import Final, TypeAlias, final
 from discreet.arrays import listed
 from discreet.errors import OutOfRange
 from discreet.exact import Interval, whole
-from discreet.mechanisms.mechanism import enclosed_power, first_true
+from discreet.mechanisms.mechanism import enclosed_power
 from discreet.noise import DiscreteLaplace, Distribution
+from discreet.noise.distribution import first_true
 
 Pattern: TypeAlias = tuple[bool, ...]
 """The answers of a run: False for below, True for above."""

@@ -155,7 +155,6 @@ class Bernoulli(Distribution):
     words: CoinWords
 
     def __init__(self, *, p: ExactNumber, words: CoinWords = COIN_WORDS) -> None:
-        """Take an exact probability."""
         freeze(self, p=probability(p, name="p"), words=instance(words, CoinWords, name="words"))
 
     def flips(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:

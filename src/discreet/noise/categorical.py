@@ -108,7 +108,6 @@ class Categorical(Distribution):
     _table: Table = field(repr=False, compare=False)
 
     def __init__(self, *, weights: Iterable[ExactNumber]) -> None:
-        """Take exact weights that are not negative and not all zero."""
         exact = tuple(
             rational(weight, name="each weight") for weight in listed(weights, name="weights")
         )

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import OutOfRange, TooLarge
 from discreet.exact import ExactNumber, Interval, positive, rational, whole
-from discreet.noise.decay import log_of
+from discreet.noise.decay import complement, log_of
 from discreet.noise.entropy import SYSTEM, Entropy, checked_count, checked_entropy, process_stamp
 
 BLOCK: Final = 256  # draws at a time, most of the way to the speed of long samples
@@ -164,42 +165,75 @@ class Distribution(ABC):
         chance = rational(p, name="p")
         if not 0 < chance < 1:
             raise OutOfRange("p is not strictly between 0 and 1; give a p inside (0, 1).")
-        outside, inside = self._bracket(chance)
-        while inside - outside > 1:
-            middle = (inside + outside) // 2
-            if self._reaches(middle, chance):
-                inside = middle
-            else:
-                outside = middle
-        return inside
-
-    def _bracket(self, chance: Fraction) -> tuple[int, int]:
-        """Return k < k' with the quantile above k and at most k'."""
-        start, step = self._guess(chance), 1
-        if self._reaches(start, chance):
-            while self._reaches(start - step, chance):
-                step *= 2
-            return start - step, start - step // 2
-        while not self._reaches(start + step, chance):
-            step *= 2
-        return start + step // 2, start + step
+        return first_true(lambda k: self._reaches(k, chance), low=None, near=self._guess(chance))
 
     def _guess(self, chance: Fraction) -> int:  # noqa: ARG002  where the search starts
         return 0
 
     def _reaches(self, k: int, chance: Fraction) -> bool:
         """Decide P[Z <= k] >= chance on whichever tail is known more finely."""
-        bits = FEW_BITS
-        while True:
-            if 2 * chance >= 1:
-                tail = self._survival(k, bits)
-                sure, never = tail.high <= 1 - chance, tail.low > 1 - chance
-            else:
-                head = self._cdf(k, bits)
-                sure, never = head.low >= chance, head.high < chance
-            if sure or never:
-                return sure
-            bits *= 2
+
+        def above(bits: int) -> Interval:
+            near = 2 * chance >= 1
+            return self._survival(k, bits) if near else complement(self._cdf(k, bits))
+
+        return decide_at_most(above, 1 - chance, bits=FEW_BITS)
+
+
+def decide_at_most(
+    enclose: Callable[[int], Interval], limit: Fraction, *, bits: int = BITS
+) -> bool:
+    """Decide whether a number, enclosed ever more finely, is at most a rational limit.
+
+    The two must not be equal unless an enclosure is exact: the probabilities of noise are
+    transcendental, and the limits rational or algebraic.
+
+    >>> decide_at_most(lambda bits: Interval(Fraction(1, 3), Fraction(1, 3)), Fraction(1, 2))
+    True
+    """
+    while True:
+        number = enclose(bits)
+        if number.high <= limit or number.low > limit:
+            return number.high <= limit
+        bits *= 2
+
+
+def first_true(
+    enough: Callable[[int], bool],
+    *,
+    low: int | None = 0,
+    high: int | None = None,
+    near: int = 1,
+    step: int = 1,
+) -> int:
+    """Return the smallest integer, from ``low`` on, for which a rising condition holds.
+
+    It holds at ``high``; without that, the search goes out from ``near``, by a ``step`` that
+    doubles each time.
+
+    >>> first_true(lambda r: r * r > 50)
+    8
+    """
+
+    def holds(point: int) -> bool:
+        return (low is None or point >= low) and enough(point)
+
+    if high is not None and low is not None:
+        outside, inside = low - 1, high
+    elif holds(near):
+        outside, inside = near - step, near
+        while holds(outside):
+            step *= 2
+            outside, inside = outside - step, outside
+    else:
+        outside, inside = near, near + step
+        while not holds(inside):
+            step *= 2
+            outside, inside = inside, inside + step
+    while inside - outside > 1:
+        middle = (inside + outside) // 2
+        outside, inside = (outside, middle) if holds(middle) else (middle, inside)
+    return inside
 
 
 _DOWN, _UP = 200, 50  # powers of two between which scales lie

@@ -90,7 +90,6 @@ class OneCopy:
     __slots__ = ("_stamp",)
 
     def __init__(self) -> None:
-        """Bind it to this process."""
         self._stamp = process_stamp()
 
     def _check_process(self) -> None:

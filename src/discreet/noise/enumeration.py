@@ -40,7 +40,6 @@ class ReplayEntropy:
     __slots__ = ("_position", "_recorded", "wanted")
 
     def __init__(self, recorded: Iterable[int]) -> None:
-        """Keep the words to serve, first come first."""
         self._recorded = tuple(
             whole(word, name="each word", low=0) for word in listed(recorded, name="recorded words")
         )

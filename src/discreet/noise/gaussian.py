@@ -193,7 +193,6 @@ class DiscreteGaussian(TwoSidedLaw):
 
     @property
     def decay(self) -> Decay:
-        """The exponent of the weights."""
         return Decay(quadratic=1 / (2 * self.variance))
 
     @property
@@ -204,7 +203,6 @@ class DiscreteGaussian(TwoSidedLaw):
 
     @property
     def parameter(self) -> Fraction:
-        """The variance."""
         return self.variance
 
     draw_each_into = staticmethod(gaussian_into)
@@ -220,12 +218,10 @@ class DiscreteGaussian(TwoSidedLaw):
         return ScaledExponential(self.decay.exponent(abs(k)), factor).bounds(bits)
 
     def moments(self) -> Moments:
-        """Enclose mean and variance."""
         zero = Interval(Fraction(0), Fraction(0))
         return Moments(mean=zero, variance=variance_bounds(self.variance, BITS))
 
     def estimated_quantile(self, tail: float) -> float:
-        """Return about which k >= 0 has P[Z >= k] = tail."""
         return -NormalDist().inv_cdf(tail) * math.sqrt(self.variance) + 0.5
 
     def _tail(self, k: int, bits: int) -> ScaledExponential:

@@ -43,7 +43,6 @@ class KeyedEntropy(ByteSource):
     __slots__ = ("_lock", "_stream")
 
     def __init__(self, *, key: bytes, label: str | bytes) -> None:
-        """Open the stream at its beginning."""
         super().__init__()
         try:
             text = (

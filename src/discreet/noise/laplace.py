@@ -166,7 +166,6 @@ class DiscreteLaplace(TwoSidedLaw):
 
     @property
     def decay(self) -> Decay:
-        """The exponent of the weights."""
         return Decay(linear=1 / self.scale)
 
     @property
@@ -175,7 +174,6 @@ class DiscreteLaplace(TwoSidedLaw):
 
     @property
     def parameter(self) -> Fraction:
-        """The scale."""
         return self.scale
 
     draw_each_into = staticmethod(laplace_into)
@@ -197,7 +195,6 @@ class DiscreteLaplace(TwoSidedLaw):
         return Moments(mean=Interval(Fraction(0), Fraction(0)), variance=variance)
 
     def estimated_quantile(self, tail: float) -> float:
-        """Return about which k >= 0 has P[Z >= k] = tail."""
         rate = 1 / float(self.scale)
         return -math.log(tail * (1 + math.exp(-rate))) / rate
 

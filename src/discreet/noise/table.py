@@ -245,7 +245,6 @@ class SignedSampler:
     """Exact draws from a small two-sided law."""
 
     def __init__(self, decay: Decay, sizes: TableSizes) -> None:
-        """Build the table."""
         self._table = Table(SignedLaw(decay), sizes)
 
     def sample_into(self, out: NDArray[np.int64], entropy: Entropy) -> None:

@@ -221,8 +221,11 @@ def _is_shallow(tokens: Sequence[Token]) -> bool:
 
 def _place(table: exp.Table, named: set[str]) -> str | None:
     """Return what a table of the catalog is called here; None for any other one."""
-    if isinstance(table.this, exp.Func | exp.Dot):
+    named_last = table.this.expression if isinstance(table.this, exp.Dot) else table.this
+    if isinstance(named_last, exp.Func):
         return ""
+    if named_last is not table.this:  # a name of four parts or more
+        return None
     name, schema = table.name.lower(), table.db.lower()
     if not schema and name in named:
         return ""

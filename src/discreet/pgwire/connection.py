@@ -206,6 +206,7 @@ class Connection:
         await self._wire.flush()
         while True:
             kind, data = await self._wire.message(_IDLE_SECONDS)
+            await asyncio.sleep(0)  # others have their turn, however much has come at once (T1)
             if kind == b"X":
                 return
             skipping = skipping and kind not in b"QS"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import SqlglotError
@@ -23,10 +23,8 @@ from discreet.documents import QuestionDocument
 from discreet.errors import OutOfRange, UnsupportedSQL
 
 VERSION: Final = "15.0"
-_TOKENIZER: Final = Postgres()
 _OWN: Final = "discreet."
-_SPACE: Final = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
-_FIRST: Final = re.compile(rf"{_SPACE}\(*{_SPACE}([A-Za-z]+)")
+_WORD: Final = re.compile("[A-Za-z]+")
 _SET: Final = re.compile(
     r"SET\s+(?:SESSION\s+|LOCAL\s+)?([\w.]+)(?:\s*=\s*|\s+TO\s+|\s+)(.+)", re.IGNORECASE | re.DOTALL
 )
@@ -72,6 +70,8 @@ _USUAL: Final = {
 }
 _MOST_SETTINGS: Final = 100
 _LONGEST: Final = 10_000
+_LETTERS: Final = 100_000
+_MOST_STATEMENTS: Final = 100
 
 
 @final
@@ -86,6 +86,15 @@ class Statement:
     def is_query(self) -> bool:
         """Whether it may be a question."""
         return self.word in _QUERIES
+
+
+class _Tokenizer(Postgres.Tokenizer):
+    """In which $1,$2 are two parameters, and not the start of a quoted text."""
+
+    HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
+
+
+_TOKENIZER: Final = _Tokenizer(dialect=Postgres())
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -106,20 +115,45 @@ def refused_catalog(what: str) -> UnsupportedSQL:
 
 
 def statements(text: str) -> list[Statement]:
-    """Cut a text at its semicolons.
+    """Cut a text at its semicolons, in a time that grows with its length alone (T1).
 
-    >>> [each.word for each in statements("BEGIN; SELECT ';' -- ;")]
+    >>> [each.word for each in statements("BEGIN; ((SELECT ';' -- ;")]
     ['BEGIN', 'SELECT']
     """
-    ends = [each.start for each in tokens_of(text) if each.token_type == TokenType.SEMICOLON]
-    parts = [text[a + 1 : b] for a, b in zip([-1, *ends], [*ends, len(text)], strict=True)]
-    found = [Statement(word=_word(part), text=part.strip()) for part in parts]
-    return [each for each in found if re.sub(_SPACE, "", each.text)]
+    _check_length(len(text))
+    found: list[Statement] = []
+    part: list[Token] = []
+    try:
+        tokens = [*_TOKENIZER.tokenize(text), None]
+    except SqlglotError:
+        return [Statement(word="SELECT", text=text.strip())]
+    for token in tokens:
+        if token is not None and token.token_type != TokenType.SEMICOLON:
+            part.append(token)
+            continue
+        if part:
+            first = next((each for each in part if each.token_type != TokenType.L_PAREN), part[0])
+            word = _WORD.match(text, first.start)
+            end = len(text) if token is None else token.start
+            own = text[part[0].start : end].strip()
+            found.append(Statement(word=word[0].upper() if word else "SELECT", text=own))
+        part = []
+    if len(found) > _MOST_STATEMENTS:
+        raise _refused_length(f"a message has more than {_MOST_STATEMENTS} statements")
+    return found
 
 
-def _word(text: str) -> str:
-    found = _FIRST.match(text)
-    return found[1].upper() if found else "SELECT"
+def _check_length(letters: int) -> None:
+    if letters > _LETTERS:
+        raise _refused_length(f"a text has more than {_LETTERS:,} characters")
+
+
+def _refused_length(what: str) -> OutOfRange:
+    return OutOfRange(
+        what=f"{what}.",
+        why="whoever sends much at once would keep others waiting.",
+        do="send less at a time.",
+    )
 
 
 def without_schema(text: str, database: str) -> str:
@@ -159,14 +193,14 @@ def _places(text: str) -> Iterator[tuple[Token, int]]:
     tokens = tokens_of(text)
     for sign, number in itertools.pairwise(tokens):
         together = number.start == sign.end + 1 and re.fullmatch("[0-9]{1,5}", number.text)
-        if sign.token_type == TokenType.PARAMETER and together:
+        if sign.text == "$" and together:
             yield sign, int(number.text)
 
 
 def parameters_of(text: str) -> int:
     """Return how many parameters a text has.
 
-    >>> parameters_of("SELECT COUNT(*) FROM t WHERE a = $2 AND b = '$3'")
+    >>> parameters_of("SELECT COUNT(*) FROM t WHERE a IN ($1,$2) AND b = '$3'")
     2
     """
     return max((number for _, number in _places(text)), default=0)
@@ -178,11 +212,14 @@ def filled(text: str, values: Sequence[Any]) -> str:
     >>> filled("SELECT $1, $2", ["it's", None])
     "SELECT 'it''s', NULL"
     """
-    parts, at = [], 0
+    parts, at, letters = [], 0, len(text)
+    literals = [_literal(each) for each in values]
     for sign, number in _places(text):
         if not 0 < number <= len(values):
             raise OutOfRange(f"there is no value for the parameter ${number}.")
-        parts += [text[at : sign.start], _literal(values[number - 1])]
+        letters += len(literals[number - 1])
+        _check_length(letters)  # one value may stand in many places (T1)
+        parts += [text[at : sign.start], literals[number - 1]]
         at = sign.end + 1 + len(str(number))
     return "".join([*parts, text[at:]])
 

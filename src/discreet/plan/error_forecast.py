@@ -214,10 +214,7 @@ class ErrorForecast:
 
 @final
 class ForecastErrors(Sequence[Predicted]):
-    """The errors of outputs that have one, forecast at the first look.
-
-    Those of equal forecasts are equal, and so are others that say the same.
-    """
+    """The errors of outputs that have one, forecast at the first look."""
 
     __slots__ = ("_errors", "_forecast", "_outputs")
 
@@ -247,18 +244,6 @@ class ForecastErrors(Sequence[Predicted]):
 
     def __len__(self) -> int:
         return len(self._known())
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ForecastErrors):
-            return NotImplemented
-        same = (self._forecast, self._outputs) == (other._forecast, other._outputs)
-        return same or self._known() == other._known()
-
-    def __hash__(self) -> int:
-        return hash(ForecastErrors)
-
-    def __repr__(self) -> str:
-        return repr(self._known())
 
 
 def _at_most(output: AnswerColumn, width: Fraction) -> Predicted:

@@ -187,7 +187,7 @@ class Plan(Explainable):
     price: Price
     delta: Fraction | None
     confidence: Fraction
-    predicted: Sequence[Predicted]
+    predicted: Sequence[Predicted] = field(compare=False)
     descriptions: tuple[tuple[str, str], ...]
     digest: str
     having_threshold: HavingThreshold | None = None

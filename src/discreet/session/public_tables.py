@@ -30,11 +30,12 @@ from discreet.errors import BadPolicy, NotPerUnit, OtherLedger, UnsupportedSQL
 from discreet.ledger.ledger import Ledger
 from discreet.query.expression_types import columns
 from discreet.query.expressions import Call, Column, conjuncts
-from discreet.query.relations import Join, Relation, Scan, descend, folded
+from discreet.query.relations import Join, Relation, Scan, SemiJoin, descend, folded
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, KeyColumn, KeyValue
 from discreet.requests.raw_totals import RawTotals
 from discreet.requests.table_schema import Schema, TableFacts
+from discreet.requests.text_limits import is_of_pairs
 
 
 def check_sources_apart(
@@ -120,7 +121,7 @@ class PublicTableReader:
             )
         if self._most_rows(relation) > _MOST_PUBLIC_ROWS:
             raise UnsupportedSQL(
-                what="public tables are joined to more rows than planning reads.",
+                what="public tables are joined to more rows, or pairs, than planning reads.",
                 why=f"the product of their sizes is above {_MOST_PUBLIC_ROWS:,}; plans are free.",
                 do="join fewer of them, or by columns that the policy declares as their keys.",
             )
@@ -130,9 +131,10 @@ class PublicTableReader:
     def _most_rows(self, relation: Relation) -> int:
         """Bound the rows of a relation by the sizes of its tables (T1); one table is not bounded.
 
-        A join by the key of its right side adds no row; any other may lead to the product.
+        A join by the key of its right side adds no row; any other may lead to the product.  So may
+        a semi join compare each pair, unless all that it compares by is equal values.
         """
-        if not any(isinstance(node, Join) for node in descend(relation)):
+        if not any(isinstance(node, Join | SemiJoin) for node in descend(relation)):
             return 0
         return self._bound(relation)
 
@@ -144,10 +146,15 @@ class PublicTableReader:
             case Join():
                 left, right = self._bound(relation.left), self._bound(relation.right)
                 return left + right if self._by_key(relation) else left * right
+            case SemiJoin():
+                left, right = self._bound(relation.left), self._bound(relation.right)
+                sides = [dict(columns(side)) for side in relation.children()]
+                of_pairs = any(is_of_pairs(part, *sides) for part in conjuncts(relation.on))
+                return left * right if of_pairs and not self._by_key(relation) else left + right
             case _:
                 return sum(map(self._bound, relation.children())) or 1
 
-    def _by_key(self, join: Join) -> bool:
+    def _by_key(self, join: Join | SemiJoin) -> bool:
         """Say whether each row on the left meets at most one on the right."""
         if not isinstance(join.right, Scan) or join.on is None:
             return False

@@ -37,7 +37,6 @@ MOST_VALUES: Final = 1000
 """So many values of a key are listed, at most, where they follow from bounds."""
 _MOST_NUMBERS: Final = 1 << 14
 _MOST_DAYS: Final = 1 << 15
-_STEPS: Final = frozenset({"FLOOR", "CEIL", "ROUND"})
 
 
 @final
@@ -55,9 +54,16 @@ class KeyImages:
     public: Callable[[str], Image | None] = lambda _: None
 
     def of(self, key: Expression) -> Image | None:
-        """Return all values of a key, or None if they are not known, or too many to be groups."""
+        """Return all values of a key, or None if they are not known, or too many to be groups.
+
+        Categories, and texts of public tables, are groups however many they are.
+        """
         image = self._image(key)
-        return None if image is None or image == [None] or len(image) > MOST_VALUES else image
+        if image is None or image == [None]:
+            return None
+        known = facts_of(key, self.facts)
+        listed = known.categories is not None or known.type not in {Type.INTEGER, Type.DATE}
+        return image if len(image) <= MOST_VALUES or (isinstance(key, Column) and listed) else None
 
     def _image(self, node: Expression) -> Image | None:  # noqa: PLR0911  one a node
         known = facts_of(node, self.facts)
@@ -117,11 +123,9 @@ class KeyImages:
             return None
         inner = children[places[0]]
         values = self._of_days(node, inner) or self._image(inner)
-        if values is None:
-            return self._steps(node)
         compute = self._function(node)
-        if compute is None:
-            return None
+        if values is None or compute is None:
+            return self._between(node)
         arguments = [getattr(child, "value", None) for child in children]
         results: Image = []
         for value in values:
@@ -168,11 +172,23 @@ class KeyImages:
 
         return result
 
+    def _between(self, node: Call | Cast) -> Image | None:
+        """Return all whole numbers between the bounds of a bin, a part of a date, or a quotient."""
+        match node:
+            case Call(function="RANGE_BUCKET" | "EXTRACT" | "DIV", arguments=(_, *rest)):
+                known = facts_of(node, self.facts)
+                free = node.function == "DIV" and not isinstance(rest[0], Literal)
+                if free or known.bounds is None or known.bounds[1] - known.bounds[0] >= MOST_VALUES:
+                    return None
+                low, high = map(int, known.bounds)
+                return [*range(low, high + 1), *([None] if known.nullable else [])]
+            case Call(function="FLOOR" | "CEIL" | "ROUND") | Cast(to=Type.INTEGER):
+                return self._steps(node)
+            case _:
+                return None
+
     def _steps(self, node: Call | Cast) -> Image | None:
         """Return all values of a step function between those at the bounds of its column."""
-        whole = isinstance(node, Call) and node.function in _STEPS
-        if not whole and not (isinstance(node, Cast) and node.to is Type.INTEGER):
-            return None
         column = _moved(node)
         known = None if column is None else self.facts[column.name]
         if column is None or known is None or known.bounds is None or not known.type.is_number:
@@ -263,7 +279,7 @@ class GroupKey:
     values: tuple[KeyValue, ...] | None
 
 
-def public_values(  # noqa: PLR0911  one for each kind of key
+def public_values(
     key: Expression,
     facts: Mapping[str, Facts],
     predicates: Sequence[Expression] = (),
@@ -281,23 +297,7 @@ def public_values(  # noqa: PLR0911  one for each kind of key
     listed = _listed(key, predicates, kind)
     if listed is not None:
         return listed
-    match key:
-        case Column(name=name) if (declared := facts[name].categories) is not None:
-            return _and_null(as_keys(declared, kind), nullable=facts[name].nullable)
-        case Column(name=name) if facts[name].type is Type.BOOLEAN:
-            return _and_null((False, True), nullable=facts[name].nullable)
-        case Case() if (results := _branches(key, kind)) is not None:
-            return results
-        case (
-            Call(function="RANGE_BUCKET" | "EXTRACT")
-            | Call(function="DIV", arguments=(_, Literal()))
-        ):
-            image = KeyImages(facts, tables).of(key)
-            return _between(facts_of(key, facts)) if image is None else _keys(image, kind)
-        case Column(name=name) if kind not in {Type.INTEGER, Type.DATE}:
-            return _keys(tables(name), kind)
-        case _:
-            return _keys(KeyImages(facts, tables).of(key), kind)
+    return _keys(KeyImages(facts, tables).of(key), kind)
 
 
 def fine_keys(keys: Iterable[GroupKey]) -> Iterator[str]:
@@ -322,15 +322,10 @@ def _keys(image: Image | None, kind: Type) -> tuple[KeyValue, ...] | None:
         return None
     if kind is not Type.FLOAT and any(isinstance(value, float | Fraction) for value in image):
         return None
-    return tuple(as_keys(image, kind))
-
-
-def _between(known: Facts) -> tuple[KeyValue, ...] | None:
-    """Return all whole numbers between public bounds, unless there are too many."""
-    if known.bounds is None or known.bounds[1] - known.bounds[0] >= MOST_VALUES:
+    try:
+        return tuple(dict.fromkeys(as_keys(image, kind)))
+    except OverflowError:  # no float is as large
         return None
-    low, high = map(int, known.bounds)
-    return _and_null(range(low, high + 1), nullable=known.nullable)
 
 
 def _listed(
@@ -353,30 +348,6 @@ def _listed(
 
 
 def _literals(values: Sequence[Expression], kind: Type) -> tuple[KeyValue, ...] | None:
-    """Return literals, each once, without NULL; broken numbers are keys of a float alone."""
-    distinct: list[KeyValue] = []
-    for value in values:
-        if not isinstance(value, Literal) or (value.type is Type.FLOAT and kind is not Type.FLOAT):
-            return None
-        try:
-            (key,) = as_keys([value.value], kind)
-        except OverflowError:  # no float is as large
-            return None
-        if key is not None and key not in distinct:
-            distinct.append(key)
-    return tuple(distinct)
-
-
-def _branches(case: Case, kind: Type) -> tuple[KeyValue, ...] | None:
-    values = [value for _, value in case.branches]
-    values.append(case.default if case.default is not None else Literal(None))
-    if not all(isinstance(value, Literal) for value in values):
-        return None
-    null = any(isinstance(value, Literal) and value.value is None for value in values)
-    results = _literals(values, kind)
-    return None if results is None else _and_null(results, nullable=null)
-
-
-def _and_null(values: Sequence[object] | None, *, nullable: bool) -> tuple[KeyValue, ...]:
-    known: tuple[Any, ...] = tuple(values or ())
-    return (*known, None) if nullable else known
+    """Return literals, each once, without NULL."""
+    listed = [value.value for value in values if isinstance(value, Literal)]
+    return _keys([value for value in listed if value is not None], kind)

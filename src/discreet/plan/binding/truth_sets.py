@@ -322,7 +322,6 @@ _EVERYWHERE: Final[Region] = {}
 
 _FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """Signs with their sides exchanged."""
-_SIGNS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
 @final
@@ -342,7 +341,7 @@ class TruthSets:
 _UNKNOWN: Final = TruthSets(true=_EVERYWHERE, false=_EVERYWHERE, null=_EVERYWHERE)
 
 
-def truth_sets(  # noqa: C901, PLR0911  one for each kind of condition
+def truth_sets(  # noqa: PLR0911  one for each kind of condition
     condition: Expression, facts: Mapping[str, Facts]
 ) -> TruthSets:
     """Return regions that enclose where a condition over columns is true, false and NULL.
@@ -362,26 +361,40 @@ def truth_sets(  # noqa: C901, PLR0911  one for each kind of condition
             return _two_valued(None, _EVERYWHERE)
         case Column(name=name) if facts[name].type is Type.BOOLEAN:
             return _about(name, ComparedValues(equals(True), equals(False), is_null()))
-        case Call(function="IS NULL", arguments=(Column(name=name),)):
-            return _two_valued({name: is_null()}, {name: is_not_null()})
-        case Call(function="NOT" | "IS TRUE" | "IS FALSE" | "IS NULL" as word, arguments=(inner,)):
-            return _turned(word, truth_sets(inner, facts))
         case Call(function="AND", arguments=parts):
             return _all([truth_sets(part, facts) for part in parts])
         case Call(function="OR", arguments=parts):
             return _not(_all([_not(truth_sets(part, facts)) for part in parts]))
-        case Call(function="IN", arguments=(Column(name=name), *items)):
-            return _about(name, listed_values(items, facts[name].type))
-        case Call(function=sign, arguments=(Column(name=name), Literal(value=value))) if (
-            sign in _SIGNS
-        ):
-            return _about(name, compared_values(sign, value, facts[name].type))
-        case Call(function=sign, arguments=(Literal(value=value), Column(name=name))) if (
-            sign in _SIGNS
-        ):
-            return _about(name, compared_values(_FLIPPED.get(sign, sign), value, facts[name].type))
+        case Call(function="NOT" | "IS TRUE" | "IS FALSE" as word, arguments=(inner,)):
+            return _turned(word, truth_sets(inner, facts))
+        case Call(function="IS NULL" as word, arguments=(Call() | Literal() as inner,)):
+            return _turned(word, truth_sets(inner, facts))
         case _:
-            return _UNKNOWN
+            looked, compared = compared_with_literals(
+                condition, lambda node: facts[node.name].type if isinstance(node, Column) else None
+            )
+            return _about(looked.name, compared) if isinstance(looked, Column) else _UNKNOWN
+
+
+def compared_with_literals(
+    condition: Expression, type_of: Callable[[Expression], Type | None]
+) -> tuple[Expression, ComparedValues | None]:
+    """Return what a condition compares with literals, and where that is true, false and NULL.
+
+    None stands for any other condition, and for what has no type.
+    """
+    match condition:
+        case Call(function="IS NULL", arguments=(looked,)):
+            return looked, ComparedValues(is_null(), is_not_null(), nothing())
+        case Call(function="IN", arguments=(looked, *items)) if kind := type_of(looked):
+            return looked, listed_values(items, kind)
+        case Call(function=sign, arguments=(looked, Literal(value=value))) if sign in _RANGES:
+            kind = type_of(looked)
+        case Call(function=sign, arguments=(Literal(value=value), looked)) if sign in _RANGES:
+            sign, kind = _FLIPPED.get(sign, sign), type_of(looked)
+        case _:
+            return condition, None
+    return looked, None if kind is None else compared_values(sign, value, kind)
 
 
 def _about(column: str, compared: ComparedValues | None) -> TruthSets:

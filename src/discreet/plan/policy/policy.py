@@ -14,7 +14,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -40,9 +40,8 @@ from discreet.plan.policy.table_fields import (
     texts,
 )
 from discreet.query.sql.dialects import DIALECTS
-from discreet.query.types import Scalar
 from discreet.requests.csv_format import CsvFormat
-from discreet.requests.table_schema import ColumnFacts, TableFacts
+from discreet.requests.table_schema import TableFacts
 from discreet.units import PrivacyUnit, Relation, custom, row
 
 _SMALL: Final = Fraction(1, 1000)
@@ -64,182 +63,129 @@ CEILINGS: Final = ("max_groups", "max_rows")
 
 def policy_text(policy: Policy) -> str:
     """Return the text of a policy."""
-    return "\n".join(_lines(policy)) + "\n"
+    lines: list[str] = []
+    for header, values in _sections(policy):
+        lines += ["", f"[{header}]"] if header else []
+        known = {name: value for name, value in values.items() if value is not None}
+        lines += [f"{_key(name)} = {_value(value)}" for name, value in known.items()]
+    return "\n".join(lines) + "\n"
 
 
-def _lines(policy: Policy) -> Iterator[str]:
-    yield "format = 1"
-    own: tuple[str, ...] = ()
+def _sections(policy: Policy) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the header and the values of each table of the file; None is not written."""
+    own = () if policy.unit is None else policy.unit.columns
+    unit: dict[str, Any] = {}
     if policy.unit is not None:
-        own = policy.unit.columns
-        yield f"unit = {_names(own)}" if own else 'unit = "row"'
-        if policy.unit_forms is not None:
-            yield f"unit_form = {_names(policy.unit_forms)}"
-        yield f"relation = {_text(policy.unit.relation.value)}"
-    if policy.frozen:
-        yield "frozen = true"
-    yield from [f"dialect = {_text(name)}" for name in (policy.dialect,) if name is not None]
-    yield from _session_lines(policy)
+        forms = policy.unit_forms
+        unit["unit"] = _names(own) if own else "row"
+        unit["unit_form"] = None if forms is None else _names(forms)
+        unit["relation"] = policy.unit.relation.value
+    yield "", {"format": 1, **unit, "frozen": policy.frozen or None, "dialect": policy.dialect}
+    if policy.session is not None:
+        yield "session", {name: getattr(policy.session, name) for name in POLICY_KEYS["session"]}
     if policy.budget is not None:
-        yield from ("", "[budget]", *_budget_lines(policy.budget))
-    yield from _limit_lines(policy.limits)
+        yield "budget", dict(policy.budget.arguments)
+    limits = {written: getattr(policy.limits, name) for name, written in LIMIT_NAMES.items()}
+    ceilings = policy.limits.ceilings
+    yield "limits", {**limits, "ceilings": None if ceilings == CEILINGS else ceilings}
     if policy.analysts is not None:
-        yield from ("", "[who]", f"analysts = {_list(policy.analysts)}")
-    yield from _about(policy.about)
-    yield from _same(policy)
+        yield "who", {"analysts": policy.analysts}
+    if about := dict(policy.about.written()):
+        yield "about", about
+    if policy.same:
+        lines = ((line.label, line.columns) for line in policy.same)
+        yield "same", {name: [".".join(column) for column in columns] for name, columns in lines}
     for table in policy.tables:
         yield from _table(table, own, frozen=policy.frozen)
 
 
-def _about(about: About) -> Iterator[str]:
-    said = list(about.written())
-    if said:
-        yield from ("", "[about]")
-    for name, value in said:
-        yield f"{name} = {_text(value) if isinstance(value, str) else _list(value)}"
-
-
-def _session_lines(policy: Policy) -> Iterator[str]:
-    if policy.session is not None:
-        yield from ("", "[session]")
-        for name in ("data", "ledger", "ledger_id"):
-            value = getattr(policy.session, name)
-            if isinstance(value, str):
-                yield f"{name} = {_text(value)}"
-            elif value is not None:
-                files = ", ".join(f"{_key(table)} = {_text(each)}" for table, each in value.items())
-                yield f"{name} = {{{files}}}"
-
-
-def _same(policy: Policy) -> Iterator[str]:
-    if policy.same:
-        yield from ("", "[same]")
-    for line in policy.same:
-        listed = ", ".join(_text(f"{table}.{column}") for table, column in line.columns)
-        yield f"{_key(line.label)} = [{listed}]"
-
-
-def _budget_lines(budget: Budget) -> Iterator[str]:
-    for name, value in budget.arguments.items():
-        yield f"{name} = {_number(value)}"
-
-
-def _limit_lines(limits: Limits) -> Iterator[str]:
-    yield from ("", "[limits]")
-    for name, written in LIMIT_NAMES.items():
-        value = getattr(limits, name)
-        if value is not None:
-            yield f"{written} = {_number(Fraction(value))}"
-    if limits.ceilings != CEILINGS:
-        yield f"ceilings = {_list(limits.ceilings)}"
-
-
-def _table(table: TableFacts, own: tuple[str, ...], *, frozen: bool) -> Iterator[str]:
+def _table(
+    table: TableFacts, own: tuple[str, ...], *, frozen: bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
     place = f"tables.{_key(table.name)}"
-    yield from ("", f"[{place}]")
-    yield from [f"path = {_text(path)}" for path in (table.path,) if path is not None]
-    if table.public:
-        yield "public = true"
-    elif table.link is None and table.unit != own:
-        yield f"unit = {_list(table.unit)}"
-    if table.key:
-        yield f"key = {_list(table.key)}"
-    if table.frozen is not frozen:
-        yield f"frozen = {_value(table.frozen)}"
-    for name in ("max_rows", "max_groups"):
-        if getattr(table, name) is not None:
-            yield f"{name} = {getattr(table, name)}"
-    yield from _size(table)
+    named = not table.public and table.link is None and table.unit != own
+    yield (
+        place,
+        {
+            "path": table.path,
+            "public": table.public or None,
+            "unit": table.unit if named else None,
+            "key": table.key or None,
+            "frozen": None if table.frozen is frozen else table.frozen,
+            "max_rows": table.max_rows,
+            "max_groups": table.max_groups,
+            "size": None if table.size is None else asdict(table.size),
+        },
+    )
     if table.csv is not None:
-        yield from ("", f"[{place}.csv]", *_csv(table.csv))
+        form = {
+            each.name: (getattr(table.csv, each.name), each.default) for each in fields(CsvFormat)
+        }
+        yield f"{place}.csv", {name: now for name, (now, usual) in form.items() if now != usual}
     if table.link is not None:
-        link = table.link
-        yield from ("", f"[{place}.link]", f"column = {_text(link.column)}")
-        yield from (f"parent = {_text(link.parent)}", f"key = {_text(link.key)}")
+        yield f"{place}.link", asdict(table.link)
     for column in table.columns:
-        yield from ("", f"[{place}.columns.{_key(column.name)}]", *_column(column))
+        low, high = column.days or (column.low, column.high)
+        listed = column.categories
+        yield (
+            f"{place}.columns.{_key(column.name)}",
+            {
+                "type": column.type.value.lower(),
+                "low": low,
+                "high": high,
+                "categories": None
+                if listed is None
+                else [float(each) if isinstance(each, Fraction) else each for each in listed],
+                "nullable": None if column.nullable == (listed is None) else column.nullable,
+                "constant": column.constant or None,
+            },
+        )
 
 
-def _size(table: TableFacts) -> Iterator[str]:
-    if table.size is not None:
-        yield f"size = {{people = {table.size.people}, rows = {table.size.rows}}}"
-
-
-def _csv(form: CsvFormat) -> Iterator[str]:
-    for each in fields(form):
-        value = getattr(form, each.name)
-        if value != each.default:
-            yield f"{each.name} = {_text(value)}"
-
-
-def _column(column: ColumnFacts) -> Iterator[str]:
-    yield f"type = {_text(column.type.value.lower())}"
-    for name in ("low", "high"):
-        value = getattr(column, name)
-        if value is not None:
-            yield f"{name} = {_number(value)}"
-    if column.days is not None:
-        yield from (f"low = {_value(column.days[0])}", f"high = {_value(column.days[1])}")
-    if column.categories is not None:
-        yield f"categories = [{', '.join(_value(category) for category in column.categories)}]"
-    if column.nullable != (column.categories is None):
-        yield f"nullable = {_value(column.nullable)}"
-    if column.constant:
-        yield "constant = true"
-
-
-def _value(value: Scalar) -> str:
+def _value(value: Any) -> str:  # noqa: PLR0911  one a kind
     match value:
         case bool():
             return "true" if value else "false"
         case date():
             return value.isoformat()
         case str():
-            return _text(value)
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Fraction():
-            return repr(float(value))
+            return _number(value)
+        case list() | tuple():
+            return f"[{', '.join(map(_value, value))}]"
+        case Mapping():
+            return (
+                f"{{{', '.join(f'{_key(name)} = {_value(each)}' for name, each in value.items())}}}"
+            )
         case _:
-            return str(value)
+            return repr(value)
 
 
 def _number(value: Fraction) -> str:
-    """Return a whole number as it is, and others as exact text."""
+    """Return a whole number as it is, and others as exact text.
+
+    >>> _number(Fraction(-5, 2)), _number(Fraction(12, 10**10)), _number(Fraction(1, 3))
+    ('"-2.5"', '"12e-10"', '"1/3"')
+    """
     if value.denominator == 1:
         return str(value.numerator)
-    exact = amount_value(int(value * 10**24)) == value
-    return f'"{_decimal(value)}"' if exact else f'"{value}"'
-
-
-def _decimal(value: Fraction) -> str:
-    """Return the digits of a number with at most 24 of them behind the point.
-
-    >>> _decimal(Fraction(-5, 2)), _decimal(Fraction(12, 10**10))
-    ('-2.5', '12e-10')
-    """
     sign, size = "-" if value < 0 else "", abs(value)
     whole, rest = divmod(int(size * 10**24), 10**24)
     digits = f"{rest:024d}".rstrip("0")
+    if amount_value(int(value * 10**24)) != value:
+        return f'"{value}"'
     if whole == 0 and size < _SMALL:
-        return f"{sign}{digits.lstrip('0')}e-{len(digits)}"
-    return f"{sign}{whole}.{digits}"
+        return f'"{sign}{digits.lstrip("0")}e-{len(digits)}"'
+    return f'"{sign}{whole}.{digits}"'
 
 
-def _names(columns: tuple[str, ...]) -> str:
-    if len(columns) == 1 and columns[0] != "row":
-        return _text(columns[0])
-    return _list(columns)
-
-
-def _list(values: tuple[str, ...]) -> str:
-    return f"[{', '.join(map(_text, values))}]"
-
-
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _names(columns: tuple[str, ...]) -> str | tuple[str, ...]:
+    return columns[0] if len(columns) == 1 and columns[0] != "row" else columns
 
 
 def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _text(name)
+    return name if _BARE.fullmatch(name) else _value(name)
 
 
 _LISTS: Final = frozenset({"raw_access", "unprotected", "authors", "sources"})

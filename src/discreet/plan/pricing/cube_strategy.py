@@ -49,8 +49,8 @@ the tables W that are asked for, at a given squared length of columns has 1 / t_
 A of prod(n(i) - 1, i in A) prod(1 / n(i), i in W less A). ``balanced`` rounds it to whole f_T, all
 at least 32, which adds less than a part in a thousand to the sum of variances.
 Proof.  By Cauchy and Schwarz: variances add up to the sum of v_A / t_A, and the squared length of a
-column is the sum of p_A t_A, with t_A = (f_A prod n(i))**2.  Rounding changes t_A by a part of at
-most e = 1 / 32, and so the product of both sums by a factor of at most 1 / (1 - e**2) (Kantorovich).
+column is the sum of p_A t_A, t_A = (f_A prod n(i))**2.  Rounding changes t_A by a part of at most
+e = 1 / 32, and so the product of both sums by a factor of at most 1 / (1 - e**2) (Kantorovich).
 
 The whole totals of groups are rounded to multiples of a ``step`` before they are measured, so that
 one unit moves them by at most 2**12 steps, and ends of boxes are rounded outward.  That is a change

@@ -216,13 +216,7 @@ class QuantileLevels(LeafPart):
         """Return the levels as parts of their own."""
         return [
             QuantileLevel(
-                measure=self.measure,
-                level=level,
-                leaves=self.leaves,
-                rows=self.rows,
-                groups=self.groups,
-                available=self.available,
-                confidence=self.confidence,
+                level=level, leaves=self.leaves, confidence=self.confidence, **self.claims
             )
             for level in self.levels
         ]
@@ -257,14 +251,11 @@ class QuantileLevels(LeafPart):
         missed = 1 - self.confidence
         return tuple(
             TreeChoice(
-                measure=self.measure,
-                rows=self.rows,
-                groups=self.groups,
-                available=self.available,
                 offset=side,
                 level=level,
                 tree=tree,
                 missed=missed / (2 if 0 < level < 1 else 1),
+                **self.claims,
             )
             for level in self.levels
             for side in _sides(level)

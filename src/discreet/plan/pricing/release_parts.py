@@ -49,7 +49,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from discreet.errors import WrongKind
 from discreet.mechanisms import Gaussian, Laplace
@@ -71,6 +71,10 @@ from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.mechanisms import NoisyKeys, OptimalKeys
+    from discreet.plan.statistics.contribution_bounds import ContributionBounds
+    from discreet.requests.engine_request import Leaves
+
+    Release = OptimalKeys | NoisyKeys | Noise | LeafChoice
 
 
 LAPLACE: Final = "LAPLACE"
@@ -131,6 +135,24 @@ class LeafPart(ABC):
     groups: int
     available: int | None
     confidence: Fraction = _SURE
+
+    @classmethod
+    def of(cls, histogram: Leaves, limits: ContributionBounds, **more: Any) -> Self:
+        """Return the part of a histogram that is measured within some limits."""
+        return cls(
+            measure=histogram.name,
+            leaves=histogram.leaves,
+            rows=histogram.rows,
+            groups=limits.groups,
+            available=limits.available,
+            **more,
+        )
+
+    @property
+    def claims(self) -> dict[str, Any]:
+        """What a choice says of the rows that a unit has in the histogram."""
+        names = ("measure", "rows", "groups", "available")
+        return {name: getattr(self, name) for name in names}
 
     @property
     @abstractmethod
@@ -200,14 +222,13 @@ class ScoredPart(LeafPart):
 class QuantileLevel(ScoredPart):
     """One value of each group, chosen by its rank, and the ends of its interval.
 
-    A value takes ``for_value`` of the share, and its interval the rest.  With nine
-    tenths it errs by a ninth more than if nothing were spent on the interval.  The lowest and the
+    With nine tenths of the share a value errs by a ninth more than if nothing were spent on its
+    interval.  The lowest and the
     highest value are ends themselves: beyond them nothing can be said, since one row more may
     lie anywhere.
     """
 
     level: Fraction
-    for_value: Fraction = VALUE_SHARE
 
     @property
     def use(self) -> LeafUse:
@@ -221,7 +242,7 @@ class QuantileLevel(ScoredPart):
     @property
     def value_share(self) -> Fraction:
         """The part of the share that goes to the value itself."""
-        return self.for_value if 0 < self.level < 1 else Fraction(1)
+        return VALUE_SHARE if 0 < self.level < 1 else Fraction(1)
 
     def choices(
         self, scale: Callable[[Fraction], Fraction]
@@ -230,22 +251,19 @@ class QuantileLevel(ScoredPart):
         missed = 1 - self.confidence
         if not 0 < self.level < 1:
             return (self._choice(scale(Fraction(1)), 1 if self.level == 0 else -1, missed),)
-        value = self._choice(scale(self.for_value), 0, missed)
-        return value, self._span(scale(1 - self.for_value), missed)
+        value = self._choice(scale(VALUE_SHARE), 0, missed)
+        return value, self._span(scale(1 - VALUE_SHARE), missed)
 
     def _span(self, scale: Fraction, missed: Fraction) -> QuantileSpan:
         from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
 
         select = Exponential(candidates=len(spans_of(self.leaves)), scale=scale)
         return QuantileSpan(
-            measure=self.measure,
             level=self.level,
             offset=min(ranks_around(self.level, select, missed), _FARTHEST),
             mechanism=select,
-            rows=self.rows,
-            groups=self.groups,
-            available=self.available,
             leaves=self.leaves,
+            **self.claims,
         )
 
     def _choice(self, scale: Fraction, side: int, missed: Fraction) -> QuantileChoice:
@@ -254,13 +272,10 @@ class QuantileLevel(ScoredPart):
         select = Exponential(candidates=self.leaves, scale=scale)
         aside = ranks_aside(self.level, select, missed, above=side > 0) if side else 0
         return QuantileChoice(
-            measure=self.measure,
             level=self.level,
             offset=side * min(aside, _FARTHEST),
             mechanism=select,
-            rows=self.rows,
-            groups=self.groups,
-            available=self.available,
+            **self.claims,
         )
 
 
@@ -408,12 +423,6 @@ def divide_epsilon(
         )
     rest = iter(price_shares(open_, left))
     return tuple(next(rest) if share is None else share for share in fixed)
-
-
-if TYPE_CHECKING:  # loaded when keys are chosen
-    from discreet.mechanisms import NoisyKeys, OptimalKeys
-
-    Release = OptimalKeys | NoisyKeys | Noise | LeafChoice
 
 
 NoiseTerms = tuple[tuple[int, Fraction], ...]

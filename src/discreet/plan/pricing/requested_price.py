@@ -208,30 +208,18 @@ def check_requested_price(ask: RequestedPrice, limits: Limits) -> None:
         _check("delta", ask.delta, _MOST_DELTA if limits.delta is None else limits.delta)
 
 
-def check_price(
-    ask: RequestedPrice, limits: Limits, *, epsilon: Fraction | None, rho: Fraction | None
-) -> None:
-    """Refuse the price of a plan above what the policy allows, where only the plan tells it.
+def check_price(ask: RequestedPrice, limits: Limits, price: Price) -> None:
+    """Refuse the price of a plan above what the policy allows.
 
+    It is held against the limit in the currency that was asked in, or against all that there are.
+
+    >>> from discreet.plan.pricing.calibration import Price
     >>> ask = RequestedPrice(rho=Fraction(1), confidence=Fraction(1, 2))
-    >>> check_price(ask, Limits(max_rho=Fraction(1)), epsilon=None, rho=Fraction(1))
+    >>> check_price(ask, Limits(max_rho=Fraction(1)), Price(rho=Fraction(1)))
     """
-    prices = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
-    if ask.errors or prices[_currency(ask)][1] is None:  # otherwise it was compared when asked
-        _check_all(prices)
-
-
-def check_both(
-    ask: RequestedPrice, limits: Limits, *, epsilon: Fraction | None, rho: Fraction | None
-) -> None:
-    """Refuse an answer that costs too much together with the search for its bounds.
-
-    >>> ask = RequestedPrice(epsilon=Fraction(1), confidence=Fraction(1, 2))
-    >>> check_both(ask, Limits(), epsilon=Fraction(2), rho=None)
-    """
-    prices = {"epsilon": (epsilon, limits.max_epsilon), "rho": (rho, limits.max_rho)}
-    own = _currency(ask)
-    _check_all(prices if prices[own][1] is None else {own: prices[own]})
+    prices = {"epsilon": (price.epsilon, limits.max_epsilon), "rho": (price.rho, limits.max_rho)}
+    own = "rho" if ask.epsilon is None else "epsilon"
+    _check_all(prices if ask.errors or prices[own][1] is None else {own: prices[own]})
 
 
 def check_allowed(price: Price, limits: Limits) -> None:
@@ -248,10 +236,6 @@ def check_allowed(price: Price, limits: Limits) -> None:
         _check_all(limited)
     if limits.delta is not None or limited:
         _check("delta", price.delta, _MOST_DELTA if limits.delta is None else limits.delta)
-
-
-def _currency(ask: RequestedPrice) -> str:
-    return "rho" if ask.epsilon is None else "epsilon"
 
 
 def _check_all(known: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> None:

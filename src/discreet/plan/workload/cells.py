@@ -34,9 +34,8 @@ from numpy.typing import NDArray
 from discreet.accounting.values import Values, anything, equals, is_not_null, is_null
 from discreet.plan.binding.truth_sets import (
     ComparedValues,
-    compared_values,
+    compared_with_literals,
     declared_values,
-    listed_values,
 )
 from discreet.plan.binding.value_facts import Facts, KnownFacts, facts_of
 from discreet.query.expressions import Call, Case, Column, Expression, Literal, walk
@@ -45,9 +44,7 @@ from discreet.query.types import Type
 MOST_CELLS: Final = 4096
 _MOST_NODES: Final = 1 << 14
 _FALSE, _NULL, _TRUE = 0, 1, 2
-_FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 _OPAQUE: Final = ComparedValues(equals(True), is_not_null() & ~equals(True), is_null())
-_NULLNESS: Final = ComparedValues(is_null(), is_not_null(), is_null() & is_not_null())
 
 Truth = NDArray[np.int8]
 
@@ -254,17 +251,7 @@ class _Grid:
 
     def _atom(self, condition: Expression) -> tuple[Expression, ComparedValues]:
         """Return the expression that an atom looks at, and where it is true, false and NULL."""
-        found: ComparedValues | None = None
-        looked: Expression = condition
-        match condition:
-            case Call(function="IS NULL", arguments=(inner,)):
-                return inner, _NULLNESS
-            case Call(function="IN", arguments=(inner, *items)):
-                looked, found = inner, listed_values(items, self._type(inner))
-            case Call(function=sign, arguments=(inner, Literal(value=value))) if sign in _FLIPPED:
-                looked, found = inner, compared_values(sign, value, self._type(inner))
-            case Call(function=sign, arguments=(Literal(value=value), inner)) if sign in _FLIPPED:
-                looked, found = inner, compared_values(_FLIPPED[sign], value, self._type(inner))
+        looked, found = compared_with_literals(condition, self._type)
         if found is None or not all(values.exact for values in found):
             return condition, _OPAQUE
         return looked, found

@@ -57,7 +57,7 @@ def _made(name: str | None) -> Any:
     words = {
         word: kind for word, kind in base.tokenizer_class.KEYWORDS.items() if word not in _NAMES
     }
-    settings: dict[str, Any] = {"KEYWORDS": words}
+    settings: dict[str, Any] = {"KEYWORDS": words, "HEREDOC_STRINGS": []}  # $1,$2 quotes nothing
     if name is None:
         settings |= {
             "IDENTIFIERS": ['"', "`"],
