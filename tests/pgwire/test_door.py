@@ -158,6 +158,8 @@ SELECT * FROM pg_read_file('{file}')
 SELECT getenv('HOME')
 SELECT * FROM duckdb_settings()
 SELECT * FROM system.x.main.duckdb_views
+WITH duckdb_views AS (SELECT * FROM duckdb_views) SELECT * FROM duckdb_views
+SELECT (WITH duckdb_views AS (SELECT 1) SELECT 1), v.* FROM duckdb_views v
 SELECT * FROM duckdb_secrets()
 SELECT query('SELECT 1')
 SELECT lo_import('{file}')
@@ -222,6 +224,22 @@ def test_a_parameter_in_many_places_fills_no_memory(server):
         client.until_ready()
         client.send(framed(b"P", text("", many) + b"\0\0") + bound("", "", "x" * 100_000))
         client.send(framed(b"E", text("") + bytes(4)) + framed(b"S"))  # 2 GB if it were filled in
+        assert errors_of(client.until_ready()) == ["22023"]
+
+
+def test_a_value_that_does_not_fit_its_form_ends_no_connection(server):
+    with psycopg.connect(address(server), autocommit=True) as db:
+        with pytest.raises(psycopg.errors.InvalidParameterValue):
+            db.execute(f"SELECT {2**100} AS n", binary=True)
+        assert db.execute("SELECT 1").fetchone() == (1,)
+    nested = struct.pack("!iiI", 1, 0, 1016)  # a list of a list of a list
+    for _ in range(3000):
+        nested = nested[:12] + struct.pack("!iii", 1, 1, len(nested)) + nested
+    parse = framed(b"P", text("", "SELECT $1") + struct.pack("!hi", 1, 1016))
+    bind = text("", "") + struct.pack("!hhhi", 1, 1, 1, len(nested)) + nested + b"\0\0"
+    with Raw(server, token=server.token("ana")) as client:
+        client.until_ready()
+        client.send(parse + framed(b"B", bind) + framed(b"S"))
         assert errors_of(client.until_ready()) == ["22023"]
 
 

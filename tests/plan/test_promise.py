@@ -107,7 +107,7 @@ def test_the_price_is_that_of_search_and_answer_together(text, unit):
     assert sources <= {"Laplace", "Pure", "Exponential"}
     for leaf in leaves:
         if isinstance(leaf.source, Pure):
-            assert leaf.name.partition(" at ")[0] in search.scaled
+            assert leaf.name.partition(" ")[0] in search.scaled
 
 
 def test_a_price_in_rho_and_one_with_a_delta():

@@ -31,6 +31,7 @@ from discreet.cli.local_commands import app as local
 from discreet.cli.mcp_command import mcp
 from discreet.cli.options import EXAMPLES, JsonOption
 from discreet.cli.policy_commands import check, init
+from discreet.cli.profile_command import profile
 from discreet.cli.serve_command import password, serve
 from discreet.cli.synthesize_command import synthesize
 from discreet.cli.workbench_command import workbench
@@ -67,6 +68,7 @@ app.command(epilog=EXAMPLES["init"], context_settings={"allow_extra_args": True}
 app.command(epilog=EXAMPLES["check"])(check)
 app.command(epilog=EXAMPLES["plan"])(plan)
 app.command(epilog=EXAMPLES["ask"])(ask)
+app.command(epilog=EXAMPLES["profile"])(profile)
 app.command(epilog=EXAMPLES["synthesize"])(synthesize)
 app.command(epilog=EXAMPLES["serve"])(serve)
 app.command(epilog=EXAMPLES["password"])(password)

@@ -231,6 +231,7 @@ _LINES: Final = {
         "discreet check policy.toml",
         'discreet plan "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --error n=20',
         'discreet ask "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward" --epsilon 0.1',
+        "discreet profile visits --epsilon 1",
         "discreet synthesize visits --epsilon 1 --out made-up.parquet",
         "discreet ledger show",
         "discreet explain",
@@ -264,6 +265,11 @@ _LINES: Final = {
         "discreet serve site.toml --port 8750",
     ),
     "password": ("discreet password site.toml ana",),
+    "profile": (
+        "discreet profile visits --epsilon 1",
+        "discreet profile visits --epsilon 1 --yes --html visits.html",
+        "discreet profile visits --columns age,ward --epsilon 0.5 --dry-run",
+    ),
     "synthesize": (
         "discreet synthesize visits --columns ward,age,cost --epsilon 1 --out made-up.parquet",
         "discreet synthesize visits --method mst --epsilon 1 --delta 1e-9 --out made-up.csv",

@@ -46,17 +46,26 @@ if TYPE_CHECKING:  # each is loaded when first used
     from discreet.mechanisms.sparse_vector import ThresholdRun
     from discreet.noise.bernoulli import COIN_WORDS, CoinWords
     from discreet.plan.binding.value_facts import Facts, as_keys
+    from discreet.plan.plan import BudgetPreview
     from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
-    from discreet.plan.pricing.calibration import Price, loss_of
+    from discreet.plan.pricing.calibration import Price, loss_of, price_of
     from discreet.plan.pricing.requested_price import (
         PriceArguments,
         check_requested_price,
         read_requested_price,
     )
-    from discreet.release.tabular import missing_extra
-    from discreet.requests.engine_request import EngineRequest
+    from discreet.release.tabular import Tabular, missing_extra
+    from discreet.requests.engine_request import (
+        DistinctCount,
+        EngineRequest,
+        KeyColumn,
+        Leaves,
+        Measure,
+        Total,
+    )
     from discreet.requests.raw_totals import RawTotals, nulls, numbers
-    from discreet.requests.table_schema import KeyValue
+    from discreet.requests.table_schema import KeyValue, key_literal
+    from discreet.requests.text_limits import check_text_work
     from discreet.session.programs import Program, ProgramDraw, ProgramRows
     from discreet.session.record import Record, answer_failed_error
     from discreet.units import describe_unit

@@ -238,19 +238,9 @@ def _place(table: exp.Table, named: set[str]) -> str | None:
 def _changed(node: Any, session: Mapping[str, str], named: set[str]) -> Any:  # noqa: PLR0911  one case each
     match node:
         case exp.Table():
-            place = _place(node, named)
-            if not place:
-                node.set("db", None)
-                return node
-            schema, name = place.split(".")
-            alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name))
-            return exp.Table(
-                this=exp.to_identifier(name, quoted=True),
-                db=exp.to_identifier(schema),
-                alias=alias,
-                joins=node.args.get("joins"),
-                laterals=node.args.get("laterals"),
-            )
+            return _table(node, named)
+        case exp.CTE():
+            node.args["alias"].set("this", _renamed(node.alias))
         case exp.Dot() if node.this.name.lower() in _SCHEMAS:
             return node.expression
         case exp.Any() if isinstance(node.this.unnest(), exp.Literal):
@@ -266,6 +256,30 @@ def _changed(node: Any, session: Mapping[str, str], named: set[str]) -> Any:  # 
         case exp.Func():
             return _called(node, session)
     return node
+
+
+def _table(node: exp.Table, named: set[str]) -> Any:
+    """Return a table as it is called here, under the name that the text knows it by."""
+    place = _place(node, named)
+    if place:
+        schema, name = place.split(".")
+        return exp.Table(
+            this=exp.to_identifier(name, quoted=True),
+            db=exp.to_identifier(schema),
+            alias=node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name)),
+            joins=node.args.get("joins"),
+            laterals=node.args.get("laterals"),
+        )
+    node.set("db", None)
+    if isinstance(node.this, exp.Identifier):
+        node.set("alias", node.args.get("alias") or exp.TableAlias(this=node.this.copy()))
+        node.set("this", _renamed(node.name))
+    return node
+
+
+def _renamed(name: str) -> Any:
+    """Return the name of a WITH here: out of its scope, it is not a view of DuckDB's own (T1)."""
+    return exp.to_identifier(f"with {name}", quoted=True)
 
 
 def _operated(node: Any) -> Any:

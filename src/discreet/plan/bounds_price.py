@@ -160,7 +160,7 @@ def _in_shares(
         point = epsilon_sum(node, unit)
         if point is None:
             raise _broken()
-        if _named(node).partition(" at ")[0] in scaled:
+        if _named(node).partition(" ")[0] in scaled:
             pure = Pure(epsilon=point[0]) if point[0] <= _LARGEST else UNPROTECTED
             leaves.append(_leaf(pure, _named(node), unit))
             one = (pure_rho(point[0]), _NONE)

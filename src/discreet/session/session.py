@@ -12,6 +12,7 @@ fork are closed for ever in the child, which is refused.
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -349,6 +350,21 @@ class Session(Labeled):
         """
         self._check_open()
         return self._pipeline.perform(program, confirm=confirm is True)
+
+    def plan_profile(self, table: str | None = None, **price: Any) -> Any:
+        """Plan a profile of a table, as :func:`discreet.profile.plan_profile` does; free."""
+        return importlib.import_module("discreet.profile").plan_profile(self, table, **price)
+
+    def profile(self, table: Any = None, *, confirm: bool = False, **price: Any) -> Any:
+        """Buy a profile of all columns for one price: counts, quartiles and top categories.
+
+        Args:
+            table: its name, or a plan; the only private table, if there is one.
+            confirm: whether an epsilon above 10 is meant, as in ``ask``.
+            price: epsilon, rho, delta, columns, size, confidence, as for ``plan_profile``.
+        """
+        room = importlib.import_module("discreet.profile")
+        return room.profile(self, table, confirm=confirm is True, **price)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
