@@ -49,11 +49,10 @@ from typing import Final, final
 
 import numpy as np
 
-from discreet.aggregates.intervals import Ends, hull, multiplied, widened
+from discreet.aggregates.intervals import Ends, Floats, hull, multiplied, widened
 from discreet.aggregates.mean import WIDTH_WORDS, Mean, mean_interval, measure_mean
 from discreet.aggregates.measurer import Measurer, shown
 from discreet.aggregates.noisy_totals import Box, Intervals, Noisy
-from discreet.aggregates.rationals import Floats
 from discreet.exact import float_up
 from discreet.plan.binding.value_facts import value_where_counted
 from discreet.plan.estimator import (

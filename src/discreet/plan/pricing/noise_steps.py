@@ -319,7 +319,7 @@ def _users(measured: MeasuredAggregates) -> Mapping[ReleaseInput, Estimator]:
     return found
 
 
-def _part(  # noqa: PLR0911 (cases)
+def _part(
     setting: Setting,
     measured: MeasuredAggregates,
     use: ReleaseInput,
@@ -339,12 +339,8 @@ def _part(  # noqa: PLR0911 (cases)
             return StrategyPart.of(use[0], candidates, setting.unit.relation, summed.first)
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
-        case Total(name=name, low=low, high=high):
-            return _totals(name, (low, high), limits)
-        case DistinctCount(name=name, most=most):
-            return _totals(name, (0, most), limits)
-        case DistinctSum(name=name, ends=ends):
-            return _totals(name, ends, limits)
+        case Total() | DistinctCount() | DistinctSum():
+            return _totals(measure.name, measure.ends, limits)
         case Leaves(name=name) if use[1] == LEVELS:
             return QuantileLevels.of(
                 measure,
