@@ -206,7 +206,7 @@ def test_totals_are_rounded_to_steps_that_one_unit_moves_by_few():
     exact = np.array([2**40 + 7, -(2**33), 5 * 2**18 + 2**17, 0])
     tables = strategy.tabled(read(strategy, exact))
     assert np.allclose(tables[0, 1].ravel(), [2**40, -(2**33), 6 * 2**18, 0], atol=1)
-    moved = read(strategy, exact + [2**30, 0, 0, 0]) - read(strategy, exact)
+    moved = read(strategy, exact + np.array([2**30, 0, 0, 0])) - read(strategy, exact)
     assert (moved.astype(object) ** 2).sum() <= strategy.lengths[1]
 
 
