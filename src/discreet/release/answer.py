@@ -81,8 +81,8 @@ from discreet.requests.raw_totals import (
     SparseLeaves,
     arrow_numbers,
     arrow_values,
-    numbers,
     taken,
+    value_places,
 )
 from discreet.requests.table_schema import Product
 
@@ -187,15 +187,13 @@ def groups_above_threshold(
 
 def _places(product: Product, keys: tuple[pa.Array, ...], plan: Plan) -> Integers:
     """Return the numbers of groups in a product."""
-    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
-
     places = np.zeros(len(keys[0]), np.int64)
-    for key, column in zip(_values(product, plan), keys, strict=True):
-        digit = pc.index_in(column.cast(key.type), value_set=key)
-        if digit.null_count:
+    for values, key, column in zip(product.lists, plan.request.keys, keys, strict=True):
+        digit = value_places(column, values, key.type)
+        if (digit < 0).any():
             message = "a group that is not in the product"
             raise ValueError(message)
-        places = places * len(key) + numbers(digit)
+        places = places * len(values) + digit
     return places
 
 

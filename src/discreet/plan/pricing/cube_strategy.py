@@ -82,7 +82,6 @@ from discreet.plan.pricing.linear_strategy import (
 )
 from discreet.query.types import Type
 from discreet.requests.engine_request import Total
-from discreet.requests.raw_totals import ARROW_TYPES, arrow_values, nulls, numbers
 from discreet.requests.table_schema import KeyValue
 
 if TYPE_CHECKING:  # for annotations alone
@@ -424,15 +423,14 @@ def _differences(strategy: CubeStrategy) -> tuple[int, int]:
 
 def _digits(keys: CubeKeys, raw: RawTotals) -> tuple[list[Integers], NDArray[np.bool_]]:
     """Return the place of each value in the list of its key, for groups of listed values."""
-    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
+    from discreet.requests.raw_totals import value_places  # noqa: PLC0415  loads Arrow
 
-    found: list[Any] = []
+    found: list[Integers] = []
     inside = np.ones(raw.units.size, np.bool_)
     for values, kind, column in zip(keys.lists, keys.types, raw.keys, strict=True):
-        known = arrow_values(values, ARROW_TYPES[kind])
-        places = pc.index_in(column.cast(known.type), value_set=known)
-        inside &= ~nulls(places)
-        found.append(numbers(places).astype(np.int64))
+        places = value_places(column, values, kind)
+        inside &= places >= 0
+        found.append(places)
     return [each[inside] for each in found], inside
 
 
