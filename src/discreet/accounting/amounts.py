@@ -141,16 +141,12 @@ def _shown(amount: int, *, up: bool) -> str:
     digits, rest = divmod(amount, 10**spare)
     digits = (digits + (up and rest > 0)) * 10**spare
     if 0 < digits < 10 ** (_PLACES - 5):
-        return _scientific(digits)
+        text = str(digits)
+        decimals = text[1:].rstrip("0")
+        return f"{text[0]}{'.' + decimals if decimals else ''}e-{_PLACES + 1 - len(text):02d}"
     whole, places = divmod(digits, 10**_PLACES)
     decimals = f"{places:0{_PLACES}d}".rstrip("0")
     return f"{whole}.{decimals}" if decimals else str(whole)
-
-
-def _scientific(amount: int) -> str:
-    text = str(amount)
-    decimals = text[1:].rstrip("0")
-    return f"{text[0]}{'.' + decimals if decimals else ''}e-{_PLACES + 1 - len(text):02d}"
 
 
 def added(left: Iterable[int], right: Iterable[int], times: int = 1) -> tuple[int, ...]:

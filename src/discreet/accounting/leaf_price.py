@@ -102,7 +102,9 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     if rest:
         return chain
     if isinstance(leaf.replaced, PrivacyLoss):
-        return _smaller(_replaced(leaf, leaf.replaced, swaps), chain)
+        # the smaller of two bounds: the chain only if it is proved no larger
+        known = _replaced(leaf, leaf.replaced, swaps)
+        return chain if known.dominates(chain) else known
     return chain
 
 
@@ -199,11 +201,6 @@ def _both_ways(loss: PrivacyLoss) -> PrivacyLoss:
     sides = tuple(dict.fromkeys((*loss.remove, *loss.add)))
     either = Profile(remove=sides, add=sides, indivisible=loss.indivisible)
     return either.compose(Profile.symmetric(Composition()))  # puts one pair above the sides
-
-
-def _smaller(first: PrivacyLoss, second: PrivacyLoss) -> PrivacyLoss:
-    """Return one of two bounds on the same loss: the second only if it is proved no larger."""
-    return second if first.dominates(second) else first
 
 
 def _one_way(leaf: Leaf) -> bool:

@@ -156,7 +156,8 @@ class RequestPricer:
         return one.join(self.two_sided(node)) if self.unit.relation.replaces else one
 
     def _loss(self, node: Node, relation: Relation) -> PrivacyLoss:
-        if isinstance(node, Leaf) and self._certified(node):
+        mine = {*self.unit.columns}
+        if isinstance(node, Leaf) and mine == {*(node.unit.columns if node.unit else ())}:
             inserted = int(relation.replaces)
             return node.price(1, inserted, wanted=relation)
         self._refuse_uncounted(node)
@@ -164,10 +165,6 @@ class RequestPricer:
 
     def _with(self, relation: Relation) -> PrivacyUnit:
         return PrivacyUnit(name=self.unit.name, columns=self.unit.columns, relation=relation)
-
-    def _certified(self, leaf: Leaf) -> bool:
-        """Whether a leaf is known for just this unit."""
-        return {*self.unit.columns} == {*(leaf.unit.columns if leaf.unit else ())}
 
     def _shared(self, column: str) -> bool:
         """Whether all rows of a unit have the same value in a column."""

@@ -97,15 +97,10 @@ def _number(value: object) -> Key:
             "a condition compares with NaN; leave it out: NaN lies above every number, in "
             "at_least() and in above()."
         )
-    if _is_infinite(value):
+    endless = isinstance(value, Decimal) and value.is_infinite()
+    if endless or (isinstance(value, _FLOATS) and math.isinf(value)):
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
     return _reduced(decimal(value, name="a value"))
-
-
-def _is_infinite(value: object) -> bool:
-    if isinstance(value, Decimal):
-        return value.is_infinite()
-    return isinstance(value, _FLOATS) and math.isinf(value)
 
 
 def _reduced(number: Fraction) -> int | Fraction:

@@ -376,12 +376,11 @@ class ReplacedPair(CurvedPair):
             UpperPolygon.of(table_of_composition(self.removed)),
             UpperPolygon.of(table_of_composition(self.replaced)),
         )
-        bounds = [_shared(one, two, float(self.rate)), _against_none(one, float(self.rate))]
-        bounds.append((two.x, two.value * float_up(self.rate)))
+        q = float(self.rate)
+        alone = np.log1p(q / (1 - q) * np.exp(one.x)), q * one.value  # P' dropped: b is the ratio
+        bounds = [_shared(one, two, q), alone, (two.x, two.value * float_up(self.rate))]
         back = UpperPolygon.of(table_of_composition(self.inserted))
-        bounds.append(
-            two_step_bounds(_sampled(one, float(self.rate)), _against(back, float(self.rate)))
-        )
+        bounds.append(two_step_bounds(_sampled(one, q), _against(back, q)))
         reach = max(float(np.abs(o.x).max()) for o in (one, two, back))
         slack = UNIT * (256 + 16 * reach)
         x = np.concatenate([nodes for nodes, _ in bounds]) + 2 * slack
@@ -458,11 +457,6 @@ def _shared(one: UpperPolygon, two: UpperPolygon, q: float) -> tuple[Floats, Flo
     share = np.minimum(ratio * np.exp(-y), 1.0)  # of P'
     rest = np.minimum(k * np.maximum(ratio - 1, 0.0), 1.0)  # of R
     return np.log(ratio), q * (rest * one.value[i[kept]] + share * two.value[j[kept]])
-
-
-def _against_none(one: UpperPolygon, q: float) -> tuple[Floats, Floats]:
-    """Drop P': the ratio of (P, R) at which b is the ratio."""
-    return np.log1p(q / (1 - q) * np.exp(one.x)), q * one.value
 
 
 def _sampled(outline: UpperPolygon, q: float) -> UpperPolygon:

@@ -414,8 +414,11 @@ class Composition:
             least = tuple(
                 (pair.attained() if pair.two_bounds else pair, count) for pair, count in self.pairs
             )
-            square = _attained_rho(self.renyi) * 2 if self.renyi is not None else Fraction(0)
-            gaussian = ((GaussianPair(square), 1),) if square else ()
+            rho, curve = Fraction(0), self.renyi
+            if curve is not None:  # the largest Gaussian below it: its D_a is a rho, both ways
+                known = zip(curve.orders, curve.values, strict=True)
+                rho = curve.rho + min((v / a for a, v in known), default=Fraction(0))
+            gaussian = ((GaussianPair(2 * rho), 1),) if rho else ()
             self._known["attained"] = Product((*least, *gaussian), None)
         return self._known["attained"]  # type: ignore[no-any-return]
 
@@ -543,15 +546,6 @@ def _probability(delta: float | Fraction) -> Fraction:
     if not 0 <= delta <= 1:
         raise OutOfRange(f"delta must be between 0 and 1, got {delta}.")
     return Fraction(delta)
-
-
-def _attained_rho(curve: RenyiCurve) -> Fraction:
-    """Return the largest rho whose Gaussian stays below a curve: its D_a is a rho, both ways.
-
-    At the orders at which a curve is known it may be asked for; in between it follows from them.
-    """
-    known = zip(curve.orders, curve.values, strict=True)
-    return curve.rho + min((value / order for order, value in known), default=Fraction(0))
 
 
 def _log_moments(pair: Pair, count: int, orders: Sequence[float]) -> list[float]:
