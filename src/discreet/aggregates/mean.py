@@ -223,18 +223,18 @@ def _reached(
     step: Fraction, total: NoisyTotal, count: NoisyTotal, edges: Floats, confidence: Fraction
 ) -> Floats:
     """Return the reach between each two edges of theta."""
-    draws = {run.draw or run for each in (total, count) for run in each.runs}
+    runs = [*total.runs, *count.runs]
+    draws = {name for run in runs for name, *_ in run.parts()}
     some = edges if len(draws) == 2 else edges[:: (edges.size - 1) // _WIDE]
     thetas = [Fraction(edge) for edge in some.tolist()]
     noises: dict[object, Additive] = {}
     factors: dict[object, list[Fraction]] = {}
     for sign, each in ((0, total), (1, count)):
-        for run in each.runs:
-            name = run.draw or run
-            noises[name] = run.mechanism
+        for name, weight, law in (part for run in each.runs for part in run.parts()):
+            noises[name] = law
             known = factors.setdefault(name, [Fraction(0)] * len(thetas))
             for at, theta in enumerate(thetas):
-                known[at] += run.weight * (-theta if sign else step)
+                known[at] += weight * (-theta if sign else step)
     laws = list(noises.values())
     sizes = np.array([[float_up(abs(each)) for each in factors[name]] for name in noises])
     largest = np.maximum(sizes[:, :-1], sizes[:, 1:])

@@ -71,7 +71,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -117,7 +117,8 @@ class Run:
     """One run of a mechanism over all groups, and its weight in a mean.
 
     ``keys`` is the choice of keys that showed the groups by these very numbers, if one did.  Runs
-    of several totals with the same ``draw`` have the same noise.
+    of several totals with the same ``draw`` have the same noise.  Values that are computed from
+    several noises have them as ``noises``, each with its weight in the total.
     """
 
     values: Integers
@@ -125,6 +126,14 @@ class Run:
     keys: mechanisms.NoisyKeys | None = None
     weight: Fraction = _ONE
     draw: tuple[object, int] | None = None
+    noises: Terms = ()
+
+    def parts(self) -> Iterator[tuple[object, Fraction, Additive]]:
+        """Yield its noises: what tells each from others, its weight in the total, and its law."""
+        for place, (weight, law) in enumerate(self.noises):
+            yield (self, place), weight, law
+        if not self.noises:
+            yield self.draw or self, self.weight, self.mechanism
 
 
 @final
@@ -152,7 +161,7 @@ class NoisyTotal:
 
     def terms(self, factor: Fraction = _ONE) -> Terms:
         """Return the noises that a multiple of this total holds."""
-        return tuple((factor * run.weight, run.mechanism) for run in self.runs)
+        return tuple((factor * weight, law) for run in self.runs for _, weight, law in run.parts())
 
     def exact(self) -> Rationals:
         """Return the value of every group."""
@@ -195,9 +204,9 @@ def noise_terms(totals: Sequence[tuple[Fraction, NoisyTotal]]) -> Terms:
     found: dict[object, tuple[Fraction, Additive]] = {}
     for factor, total in totals:
         for run in total.runs:
-            name = run if run.draw is None else run.draw
-            known = found.get(name, (Fraction(0), run.mechanism))[0]
-            found[name] = known + factor * run.weight, run.mechanism
+            for name, weight, law in run.parts():
+                known = found.get(name, (Fraction(0), law))[0]
+                found[name] = known + factor * weight, law
     return tuple(term for term in found.values() if term[0])
 
 

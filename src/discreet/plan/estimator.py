@@ -34,7 +34,9 @@ from discreet import mechanisms
 from discreet.errors import TooLarge
 from discreet.exact import float_up
 from discreet.plan.noise_errors import Additive, half_width
+from discreet.plan.pricing.cube_strategy import CubeStrategy, Keys, entry_terms
 from discreet.plan.pricing.group_sensitivity import Noise, ReleaseInput, Releases
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.pricing.release_parts import LeafPart
 from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
 from discreet.query.types import Type
@@ -80,14 +82,17 @@ class Predicted:
 class NoiseForecast:
     """How far the noise of a plan reaches.
 
-    ``size`` is a public guess of how many rows of a group count.
+    ``size`` is a public guess of how many rows of a group count, and ``level`` the grouping set
+    that the group is of, where there are several.
     """
 
     releases: Releases
     confidence: Fraction
     size: int | None = None
+    level: Keys | None = None
     _drawn: Mapping[str, Additive] = field(init=False, compare=False, repr=False)
     _shared: Mapping[str, Noise] = field(init=False, compare=False, repr=False)
+    _cubes: Mapping[str, CubeStrategy] = field(init=False, compare=False, repr=False)
     _sums: Mapping[str, tuple[Noise, tuple[int, ...]]] = field(
         init=False, compare=False, repr=False
     )
@@ -102,7 +107,14 @@ class NoiseForecast:
             name: noise for noise, each in known if not each.source.frames for name in each.names
         }
         sums = {name: (noise, at) for noise, each in known for name, at in each.source.frames}
+        cubes = {
+            noise.measure: noise.distances.cells
+            for noise in noises
+            if isinstance(noise.distances, CellSensitivity)
+            and isinstance(noise.distances.cells, CubeStrategy)
+        }
         object.__setattr__(self, "_drawn", drawn)
+        object.__setattr__(self, "_cubes", cubes)
         object.__setattr__(self, "_sums", sums)
         object.__setattr__(self, "_shared", shared)
 
@@ -168,7 +180,12 @@ class NoiseForecast:
             for factor in strategy.expanded(parts).values():
                 yield factor, noise.mechanism
         for name, factor in rest.items():
-            yield factor, self.noise(name)
+            cube = None if self.level is None else self._cubes.get(name)
+            if cube is None or self.level is None:
+                yield factor, self.noise(name)
+            else:
+                for weight, law in entry_terms(cube, self.noise(name), self.level):
+                    yield factor * weight, law
 
     def drawn_half_width(self, terms: Factors) -> Fraction:
         """Return the same without a count that selects the groups, which has its own noise."""

@@ -6,7 +6,8 @@ digest are answered once.
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
 shown to anyone.  Its executor charges ``tree`` to the records of ``scope``, lets an
 engine compute ``request``, shows the groups that ``selection`` chooses by the count ``chosen_by``
-(all of them if it is None, or those that meet ``having_threshold``), adds ``noises``, makes
+(all of them where it is None, or those that meet ``having_threshold``, or those of every grouping
+set of a ``cube``), adds ``noises``, makes
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
 ``promises`` are true, which only the owner of the data can know.  ``truncations`` say what limits
 may leave out, ``found_limits`` which limits were bought for it, and ``released_by`` which questions
@@ -48,6 +49,7 @@ from discreet.plan.estimator import Predicted
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases, trees_of
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form
 from discreet.query.expressions import Expression
@@ -70,7 +72,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.mechanisms import NoisyKeys, OptimalKeys
     from discreet.plan.bounds_search import BoundsSearch, FoundBounds
     from discreet.plan.expectation import Expectation
-    from discreet.plan.pricing.linear_strategy import CellStrategy
+    from discreet.plan.pricing.cube_strategy import CubeKeys
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
     from discreet.plan.statistics.limit_choice import FoundLimits
@@ -190,6 +192,7 @@ class Plan(Explainable):
     digest: str
     having_threshold: HavingThreshold | None = None
     search: BoundsSearch | None = None
+    cube: CubeKeys | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
     unmet: tuple[str, ...] = ()
@@ -293,8 +296,11 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         "offsets": [choice.offset for choice in releases.choices],
         "scope": scope.written(),
     }
-    known = [(noise, noise.distances.strategy) for noise in releases.noises]
-    joined = [_strategy(noise, cells) for noise, cells in known if cells is not None]
+    joined = [
+        [noise.measure, *noise.distances.cells.document()]
+        for noise in releases.noises
+        if isinstance(noise.distances, CellSensitivity)
+    ]
     if joined:
         data["strategies"] = joined
     trees = trees_of(releases.choices)
@@ -328,16 +334,6 @@ def request_document(request: EngineRequest) -> dict[str, Any]:
         "public": _public(request.public),
         "measures": [_measure(part) for part in request.measures],
     }
-
-
-def _strategy(noise: Noise, strategy: CellStrategy) -> list[Any]:
-    answers = [
-        [name, [[place, str(weight)] for place, weight in weights]]
-        for name, weights in strategy.answers
-    ]
-    values = [[each.measure, each.low, each.high, each.step] for each in strategy.values]
-    parts = [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
-    return [*parts, values, *strategy.source.document()]
 
 
 def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:

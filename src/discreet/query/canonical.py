@@ -68,6 +68,7 @@ def canonical(question: Question) -> str:
     data = {
         "relation": form(question.relation),
         "keys": [form(value, scope) for _, value in question.keys],
+        "sets": question.sets,
         "outputs": _part(question.outputs, scope),
         "having": _part(question.having, scope),
         "values": _part(question.values, scope),

@@ -18,6 +18,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    Grouping,
     InnerQuery,
     Literal,
     Star,
@@ -154,6 +155,8 @@ def _typed(  # noqa: C901, PLR0911, PLR0912 (one line for each kind of node)
             return _cast(expression, types)
         case Grouped(at=at):
             return types.group_keys[at]
+        case Grouping():
+            return Type.INTEGER
         case InnerQuery():
             raise inner_query_refused(expression.span)
         case Star():

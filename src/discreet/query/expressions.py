@@ -255,6 +255,19 @@ class Grouped(ExpressionNode):
 
 @final
 @dataclass(frozen=True, slots=True)
+class Grouping(ExpressionNode):
+    """Whether a key is totaled, in one of several grouping sets: 1 if it is, 0 if it is a value.
+
+    >>> Grouping(Grouped(0)).argument
+    Grouped(at=0)
+    """
+
+    argument: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Star(ExpressionNode):
     """All columns, or those of one table; stands in a Project until names are bound.
 
@@ -280,7 +293,17 @@ class InnerQuery(ExpressionNode):
 
 
 Expression = (
-    Column | Literal | Call | Case | Cast | Window | Aggregate | Grouped | Star | InnerQuery
+    Column
+    | Literal
+    | Call
+    | Case
+    | Cast
+    | Window
+    | Aggregate
+    | Grouped
+    | Grouping
+    | Star
+    | InnerQuery
 )
 
 BOUNDED_BY_GROUP: Final = ("COUNT", "SUM", "AVG")

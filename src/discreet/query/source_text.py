@@ -130,9 +130,6 @@ CLAUSES: Final[dict[str, Reason]] = {
     "FETCH": ("there is one way to say it here.", "write LIMIT 5."),
     "FOR": ("a question only reads, and reads what is there now.", "leave it out."),
     "INTO": ("a question only reads.", "leave it out, and store the answer yourself."),
-    "ROLLUP": ("each level of totals is a question of its own.", _SEVERAL),
-    "CUBE": ("each level of totals is a question of its own.", _SEVERAL),
-    "GROUPING": ("each level of totals is a question of its own.", _SEVERAL),
     "RECURSIVE": (
         "how often it runs would depend on the data.",
         "write out the steps, or prepare the table beforehand.",

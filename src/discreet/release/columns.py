@@ -21,8 +21,9 @@ keys, NULL first; with one, ties are.  A column that is a number computed from e
 more columns, the ends of its intervals; both are NULL if nothing is known.  Of a whole number
 the ends are the whole numbers nearest to those of the interval, between which the nearest one to
 the truth lies.
-Intervals end at what is possible: no count is negative.  A number that noise has moved beyond is
-shown at the end of its interval, which is never farther from the truth if that is inside.  The
+Intervals end at what is possible: no count is negative.  A number of a cube is shown as it is, so
+that levels add up.  Any other number that noise has moved beyond is
+shown at the end of its interval, which is never farther from the truth if that lies inside.  The
 number itself is kept beside it, since only that has a mean error of zero; conditions, orders and
 formulas are computed from it.
 
@@ -51,6 +52,7 @@ from discreet.plan.noise_errors import half_width
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.query.expressions import Column, Expression, Grouped, Literal, Window, walk
 from discreet.query.types import Type
+from discreet.release.cube_levels import level_parts, totaled
 from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas, Vector, constant, vector
 from discreet.release.frames import ReleasedColumn
@@ -309,7 +311,7 @@ _EDGE: Final = 2.0**63
 
 def columns_of(plan: Plan, parts: Sequence[Noisy]) -> tuple[ReleasedColumn, ...]:
     """Compute the columns of an answer, for groups in one or more parts."""
-    table = _Table.of(plan, parts)
+    table = _Table.of(plan, parts if plan.cube is None else level_parts(plan, parts))
     places = table.places()
     return tuple(map(partial(table.column, places=places), plan.layout.outputs))
 
@@ -357,6 +359,7 @@ class _Table:
             columns=slots,
             keys=tuple(Vector.read(key, kind) for key, kind in zip(keys, kinds, strict=True)),
             size=sum(part.size for part in parts),
+            totaled=() if plan.cube is None else totaled(plan.cube),
         )
         windows = {slot: Frames.of(each, formulas) for slot, each in plan.layout.windows}
         if windows:
@@ -384,7 +387,11 @@ class _Table:
             (self.formulas.value(item.expression).arrow(), item.descending, item.nulls_first)
             for item in asked.order
         ]
-        places = order_of([*wanted, *((key, False, True) for key in self.keys)], size)
+        by_keys: list[Sorted] = [(key, False, True) for key in self.keys]
+        if self.formulas.totaled:  # before the values of the key, NULL among them
+            flags = [(each.arrow(), True, True) for each in self.formulas.totaled]
+            by_keys = [item for pair in zip(flags, by_keys, strict=True) for item in pair]
+        places = order_of([*wanted, *by_keys], size)
         if asked.having is not None:
             places = places[self.formulas.where_true(asked.having)[places]]
         end = None if asked.limit is None else asked.offset + asked.limit
@@ -406,7 +413,7 @@ class _Table:
         ends = self._ends_of(expression, places) if framed else self._ends(expression, used, places)
         empty = ~(ends[0] <= ends[1])
         low, high = (_vector(np.where(empty, np.nan, end), kind) for end in ends)
-        inside = _inside(values, low, high)
+        inside = values if self.plan.cube is not None else _inside(values, low, high)
         return ReleasedColumn(
             name=output.name,
             type=kind,

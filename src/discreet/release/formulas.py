@@ -27,7 +27,16 @@ from numpy.typing import NDArray
 from discreet.aggregates.intervals import Floats
 from discreet.arrays import INT64_MIN
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
-from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal
+from discreet.query.expressions import (
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Grouped,
+    Grouping,
+    Literal,
+)
 from discreet.query.functions import ANYWHERE, CAST_VALUES, RELEASED
 from discreet.query.types import Scalar, Type
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, nulls, numbers
@@ -291,7 +300,7 @@ _MEETING: Final = frozenset({*_COMPARE, "IN", "RANGE_BUCKET"})
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formulas:
-    """Columns by their names, and keys by their places.
+    """Columns by their names, and keys by their places; ``totaled`` is 1 where a key is totaled.
 
     >>> visits = vector(Type.INTEGER, np.array([40, 7]))
     >>> formulas = Formulas(columns={"a0": visits}, keys=(), size=2)
@@ -302,6 +311,7 @@ class Formulas:
     columns: Mapping[str, Vector]
     keys: tuple[Vector, ...]
     size: int
+    totaled: tuple[Vector, ...] = ()
     _types: ColumnTypes = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -317,6 +327,7 @@ class Formulas:
             columns={name: column.taken(places) for name, column in self.columns.items()},
             keys=tuple(key.taken(places) for key in self.keys),
             size=places.size,
+            totaled=tuple(each.taken(places) for each in self.totaled),
         )
 
     def kind(self, expression: Expression) -> Type | None:
@@ -337,8 +348,8 @@ class Formulas:
         match expression:
             case Column(name=name):
                 return self.columns[name]
-            case Grouped(at=at):
-                return self.keys[at]
+            case Grouped(at=at) | Grouping(argument=Grouped(at=at)):
+                return (self.keys if isinstance(expression, Grouped) else self.totaled)[at]
             case Literal(value=value, type=kind):
                 return constant(value, kind, self.size)
             case Cast(argument=argument, to=to):

@@ -196,6 +196,20 @@ def nulls(array: pa.Array) -> NDArray[np.bool_]:
     return ~_unpacked(buffer, array.offset, len(array))
 
 
+def value_places(array: pa.Array, values: Sequence[Any], kind: Type) -> Integers:
+    """Return the place of each value of an Arrow array in a list, or -1.
+
+    >>> wards = arrow_values(["B", None, "C"], pa.string())
+    >>> value_places(wards, [None, "A", "B"], Type.TEXT).tolist()
+    [2, 0, -1]
+    """
+    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
+
+    known = arrow_values(values, ARROW_TYPES[kind])
+    places = pc.index_in(array.cast(known.type), value_set=known)
+    return np.where(nulls(places), -1, numbers(places)).astype(np.int64)
+
+
 def taken(array: pa.Array, places: NDArray[np.int64]) -> pa.Array:
     """Return the values at some places; the array itself if these are all, in their order.
 

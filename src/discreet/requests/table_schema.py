@@ -70,8 +70,8 @@ class Product:
         object.__setattr__(self, "_places", places)
 
     def __len__(self) -> int:
-        """Return the number of groups."""
-        return math.prod(map(len, self.lists))
+        """Return the number of groups, at most 2**62."""
+        return min(math.prod(map(len, self.lists)), 1 << 62)
 
     def item(self, index: int) -> tuple[KeyValue, ...]:
         """Return the group with a number."""

@@ -163,6 +163,9 @@ def exact_question(question: Question) -> Question:
     >>> [name for name, _ in asked.keys], asked.outputs[0][1].function
     (['total_1', 'total_2'], '/')
     """
+    if question.sets:
+        what = "grouping sets are asked of public tables alone."
+        raise _refused(what, question.span, "ask for one level at a time, or read the table.")
     first = len(question.keys)
     totals: dict[Aggregate, Grouped] = {}
 

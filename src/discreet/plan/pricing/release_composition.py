@@ -194,7 +194,7 @@ class Enforced:
     def covered(self, name: str, far: GroupSensitivity) -> bool:
         """Whether distances cover a measure, or the number of units."""
         if isinstance(far, CellSensitivity):
-            return not far.always and far.cells.source.covered(far, self)
+            return not far.always and far.cells.covered(far, self)
         measure = self.measures.get(name)
         if far.always and not (self.all_rows and name == UNITS):
             return False

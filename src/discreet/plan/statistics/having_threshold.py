@@ -81,7 +81,8 @@ def having_threshold(
 ) -> HavingThreshold | None:
     """Find the threshold of a question about more groups than could be listed, or refuse it."""
     groups = setting.groups.public
-    if setting.groups.chosen or not isinstance(groups, Product):
+    grouped = setting.bound.question.sets
+    if setting.groups.chosen or not isinstance(groups, Product) or grouped:
         return None
     if targets:
         first = targets[0]

@@ -4,8 +4,9 @@ Trust: kernel.  The noise of a count is scaled to what one unit adds to it.
 
 Definition.  Groups are public if every key has public values, and then there is one for each
 combination; or if a public table lists them; or if there are no keys, and one group.  All of them
-are shown, empty ones too; if there are more combinations than could be listed, all that reach a
-threshold (:mod:`discreet.plan.statistics.having_threshold`).  Otherwise which groups there are is
+are shown, empty ones too; where there are more combinations than could be listed, all that reach a
+threshold (:mod:`discreet.plan.statistics.having_threshold`); with grouping sets, those of every set
+(:mod:`discreet.plan.workload.cubes`).  Otherwise which groups there are is
 told by the data, and a choice of keys, which has a price, decides which of them are shown.
 If a question asks for a least number of units in a group, groups are chosen in any case.
 Values of a key that is public by itself are enforced in both cases: other rows are left out.
@@ -143,6 +144,8 @@ def _product(asked: BoundQuestion) -> PublicGroups | None:
     if len(known) < len(lists):
         return None
     count = math.prod(map(len, known))
+    if asked.question.sets:  # of which none need be listed
+        return Product(tuple(known))
     if count <= _MOST:
         return tuple(itertools.product(*known))
     if count > MOST_GROUPS or not _some(asked):

@@ -58,6 +58,7 @@ class RunningCounts:
 
     measure: str
     sums: Workload
+    first: str = "adding up groups"
 
     def candidates(self, alone: GroupSensitivity) -> tuple[Candidate, ...]:
         """Return what a unit moves in all groups, and in sums of them."""

@@ -24,6 +24,7 @@ from discreet.query.expressions import (
     Aggregate,
     Call,
     Expression,
+    Grouping,
     Literal,
     Order,
     Pair,
@@ -176,7 +177,22 @@ def _called(reading: Reading, node: Any) -> Expression:
         raise unknown(name.span, "a function is not quoted.", "write its name without quotes.")
     if _word(node) in AGGREGATES or _word(node) in WINDOWS:
         return _aggregate(reading, node, None, reading.span(node))
+    if _word(node) == "GROUPING":
+        return _grouping(reading, node)
     return call(reading, node)
+
+
+def _grouping(reading: Reading, node: Any) -> Expression:
+    """Lower GROUPING(a, b): 2 * GROUPING(a) + GROUPING(b)."""
+    span = reading.span(node)
+    found: Expression | None = None
+    for each in node.expressions:
+        bit = Grouping(reading.lower(each), span=span)
+        doubled = None if found is None else Call("*", (found, Literal(2)), span=span)
+        found = bit if doubled is None else Call("+", (doubled, bit), span=span)
+    if found is None:
+        raise unknown(span, "GROUPING takes keys.", "write GROUPING(key).")
+    return found
 
 
 def _word(node: Any) -> str:

@@ -352,6 +352,7 @@ def as_question(outermost: Select) -> Question:
     return Question(
         relation=filtered(outermost),
         keys=grouped.keys,
+        sets=grouped.sets,
         outputs=grouped.outputs,
         having=grouped.having,
         values=tuple(map(one_value, outermost.inner_queries)) if asks else (),

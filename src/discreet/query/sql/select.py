@@ -32,6 +32,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    Grouping,
     InnerQuery,
     Literal,
     Order,
@@ -96,8 +97,9 @@ class WrittenQuery:
 class Select(Node):
     """The parts of a SELECT.
 
-    ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.  ``inner_queries`` are
-    those that ``where`` and ``having`` hold, by their places.
+    ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.  ``sets`` are the
+    grouping sets, by the places of their keys in ``group``; without any all keys are one.
+    ``inner_queries`` are those that ``where`` and ``having`` hold, by their places.
     """
 
     items: tuple[Item, ...]
@@ -106,6 +108,7 @@ class Select(Node):
     inner_queries: tuple[WrittenQuery, ...] = ()
     group: tuple[Item, ...] | None = None
     every: bool = False
+    sets: tuple[tuple[int, ...], ...] = ()
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
@@ -186,6 +189,7 @@ class GroupedSelect:
     outputs: tuple[Output, ...]
     having: Expression | None
     order: tuple[Order, ...]
+    sets: tuple[tuple[int, ...], ...] = ()
 
 
 def has_groups(select: Select) -> bool:
@@ -197,8 +201,11 @@ def has_groups(select: Select) -> bool:
 def groups(select: Select) -> GroupedSelect:
     """Work out the groups of a SELECT."""
     single = not isinstance(select.source, Join)
-    keys = {_plain(key.expression, single=single): key for key in group_items(select)}
+    entries = group_items(select)
+    keys = {_plain(key.expression, single=single): key for key in entries}
     places = {plain: place for place, plain in enumerate(keys)}
+    spots = [places[_plain(key.expression, single=single)] for key in entries]
+    sets = sorted({tuple(sorted({spots[at] for at in each})) for each in select.sets})
     names = output_names(select.items, select.span)
     values = [_above(item.expression, places, {}, single=single) for item in select.items]
     outputs = tuple(zip(names, values, strict=True))
@@ -216,7 +223,18 @@ def groups(select: Select) -> GroupedSelect:
     having = None if select.having is None else above(select.having)
     if values:
         size_of(*values, *(item.expression for item in order), having or values[0])
-    return GroupedSelect(_key_names(tuple(keys.values()), outputs), outputs, having, order)
+    several = tuple(sets) if len(sets) > 1 else ()
+    for value in (*values, *(item.expression for item in order), having or Literal(None)):
+        node = next((node for node in walk(value) if isinstance(node, Grouping)), None)
+        if node is not None and not several:
+            raise unsupported(
+                node.span,
+                "GROUPING stands in a question with one kind of groups.",
+                "no key is totaled there.",
+                "leave it out, or write GROUP BY ROLLUP, CUBE or GROUPING SETS.",
+            )
+    named = _key_names(tuple(keys.values()), outputs)
+    return GroupedSelect(named, outputs, having, order, several)
 
 
 def group_items(select: Select) -> list[Item]:
@@ -293,6 +311,8 @@ def _above(
     def above(node: Expression) -> Expression | None:
         if isinstance(node, Aggregate):
             return node
+        if isinstance(node, Grouping):
+            return _grouping(node, places, single=single)
         if isinstance(node, Column) and node.table is None and folded(node.name) in aliases:
             return aliases[folded(node.name)]
         place = places.get(_plain(node, single=single))
@@ -305,6 +325,19 @@ def _above(
         return None
 
     return check_size(transformed(expression, above))
+
+
+def _grouping(node: Grouping, places: Mapping[Expression, int], *, single: bool) -> Expression:
+    """Return GROUPING of a key by its number."""
+    at = places.get(_plain(node.argument, single=single))
+    if at is None:
+        raise unsupported(
+            node.span,
+            "GROUPING is about something that is not a key.",
+            "it tells whether the values of a key are added up.",
+            "give it an expression of GROUP BY ROLLUP, CUBE or GROUPING SETS.",
+        )
+    return Grouping(Grouped(at, span=node.argument.span), span=node.span)
 
 
 def _without_windows(expression: Expression, place: str) -> None:
@@ -527,6 +560,13 @@ def _refuse_top(select: Select) -> None:
             "the differential privacy clause is used in a subquery.",
             "noise is added once, to the outermost aggregates.",
             "put the clause on the outermost SELECT, or ask two questions.",
+        )
+    if select.sets:
+        raise unsupported(
+            select.span,
+            "ROLLUP, CUBE or GROUPING SETS stand in a subquery.",
+            "the rows of several levels would count one person several times.",
+            "put them on the outermost SELECT.",
         )
     if select.order or select.limited:
         raise no_order(select.order[0].expression.span if select.order else select.limit_span)
