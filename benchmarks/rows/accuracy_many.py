@@ -6,12 +6,15 @@ import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 import discreet as dp
 from benchmarks.rows.accuracy_tables import POLICIES, AccuracyRow, Bench, geometric
 from discreet.loss import ZeroConcentrated
+from discreet.plan.pricing.calibration import gaussian_rho
 
 BITS = ("black", "hispanic", "union", "inlf", "kidlt6")
 DELTA = "1e-9"
@@ -58,21 +61,32 @@ def forty(bench: Bench) -> AccuracyRow:
 
 
 def hundred(bench: Bench) -> Iterator[AccuracyRow]:
-    """Divide a budget among a hundred counts, by its route of rho, as OpenDP's zCDP does."""
+    """Ask a hundred counts for a hundredth of a budget each."""
     for delta in (DELTA, "1e-6"):
         budget = dp.Budget(epsilon=1, delta=delta)
-        rho = Fraction(budget.limit[budget.components.index("rho")], 10**24)
-        with dp.open({"r": bench.tables["R"]}, policy=POLICIES["R"], test_mode=True) as session:
-            plan = session.plan("SELECT COUNT(*) AS n FROM r", rho=rho / 100)
-        law = plan.noises[0].mechanism
-        yield AccuracyRow(
-            question=f"R each of 100 counts, delta {delta}",
-            epsilon="1",
-            ours=math.sqrt(float(law.variance)),
-            other=math.sqrt(100 / (2 * most_rho(1.0, Fraction(delta)))),
-            who="OpenDP, rho",
-            law=True,
-        )
+        with (
+            TemporaryDirectory() as folder,
+            dp.open(
+                {"r": bench.tables["R"]},
+                policy=POLICIES["R"],
+                budget=budget,
+                ledger=Path(folder) / "r.ledger",
+            ) as session,
+        ):
+            plan = session.plan("SELECT COUNT(*) AS n FROM r", share="1/100")
+        laws = {
+            "OpenDP, rho": most_rho(1.0, Fraction(delta)),
+            "PipelineDP, PLD": float(gaussian_rho(Fraction(1), Fraction(delta))),
+        }
+        for who, rho in laws.items():
+            yield AccuracyRow(
+                question=f"R each of 100 counts, delta {delta}",
+                epsilon="1",
+                ours=math.sqrt(float(plan.noises[0].mechanism.variance)),
+                other=math.sqrt(100 / (2 * rho)),
+                who=who,
+                law=True,
+            )
 
 
 def most_rho(epsilon: float, delta: Fraction) -> float:

@@ -16,9 +16,9 @@ class Block(nn.Module):
 
     same_operations = True
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, *, causal: bool = False) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.causal = heads, causal
         self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
         self.queries, self.keys = nn.Linear(width, width), nn.Linear(width, width)
         self.values, self.out = nn.Linear(width, width), nn.Linear(width, width)
@@ -33,7 +33,11 @@ class Block(nn.Module):
             return values.view(rows, places, self.heads, width // self.heads).transpose(1, 2)
 
         q, k, v = (split(f(normal)) for f in (self.queries, self.keys, self.values))
-        weights = torch.softmax(q @ k.transpose(2, 3) / (width // self.heads) ** 0.5, dim=-1)
+        scores = q @ k.transpose(2, 3) / (width // self.heads) ** 0.5
+        if self.causal:
+            later = torch.ones(places, places, dtype=torch.bool, device=x.device).triu(1)
+            scores = scores.masked_fill(later, -torch.inf)
+        weights = torch.softmax(scores, dim=-1)
         x = x + self.out((weights @ v).transpose(1, 2).reshape(rows, places, width))
         return x + self.down(torch.nn.functional.gelu(self.up(self.second(x))))
 
@@ -79,10 +83,53 @@ def low_rank_transformer(rank: int = 8) -> nn.Module:
     """The transformer, of which narrow layers and the head learn."""
     model = Transformer()
     model.requires_grad_(False)
-    for block in model.blocks:
+    adapt(model.blocks, rank)
+    model.head.requires_grad_(True)
+    return model
+
+
+def adapt(blocks: nn.ModuleList, rank: int) -> None:
+    """Put narrow layers beside the six linear layers of each block."""
+    for block in blocks:
         for name in ("queries", "keys", "values", "out", "up", "down"):
             setattr(block, name, LowRank(getattr(block, name), rank))
-    model.head.requires_grad_(True)
+
+
+class GPT2(nn.Module):
+    """A language model of GPT-2's smallest shape; its head has weights of its own.
+
+    Scores at a position are those of the token after it.
+    """
+
+    same_operations = True
+
+    def __init__(
+        self,
+        width: int = 768,
+        depth: int = 12,
+        heads: int = 12,
+        tokens: int = 50257,
+        places: int = 512,
+    ) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(tokens, width), nn.Embedding(places, width)
+        self.blocks = nn.ModuleList(Block(width, heads, causal=True) for _ in range(depth))
+        self.normal, self.head = nn.LayerNorm(width), nn.Linear(width, tokens, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Compute the scores of next tokens, tokens before positions."""
+        where = torch.arange(x.shape[1], device=x.device).expand(x.shape[0], -1)
+        h = self.tokens(x) + self.places(where)
+        for block in self.blocks:
+            h = block(h)
+        return self.head(self.normal(h)).transpose(1, 2)
+
+
+def low_rank_gpt2(rank: int = 8) -> nn.Module:
+    """GPT-2 of which narrow layers learn."""
+    model = GPT2()
+    model.requires_grad_(False)
+    adapt(model.blocks, rank)
     return model
 
 
@@ -172,4 +219,12 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int], Batch]]] = {
         lambda n: (torch.randint(0, 1000, (n, 64)), torch.randint(0, 2, (n,))),
     ),
     "WRN-16-4": (wrn_16_4, floats(3, 32, 32, classes=10)),
+    "GPT-2": (
+        GPT2,
+        lambda n: (torch.randint(0, 50257, (n, 512)), torch.randint(0, 50257, (n, 512))),
+    ),
+    "GPT-2 LoRA": (
+        low_rank_gpt2,
+        lambda n: (torch.randint(0, 50257, (n, 512)), torch.randint(0, 50257, (n, 512))),
+    ),
 }

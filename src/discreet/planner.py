@@ -20,7 +20,7 @@ from discreet.mechanisms.mechanism import Number
 from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.binding.fan_out import PublicRows
 from discreet.plan.binding.names import bound_expression
-from discreet.plan.bounds_price import (
+from discreet.plan.bounds_search import (
     PricePromise,
     check_promise,
     composed_with_search,

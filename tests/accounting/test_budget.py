@@ -26,10 +26,10 @@ def charge(budget, losses):
     spent, count = tuple(0 for _ in budget.limit), 0
     for loss in losses:
         price = budget.price(loss)
-        if not budget.fits(spent, price):
+        total = tuple(a + b for a, b in zip(spent, price, strict=True))
+        if not budget.currency.fits(total, budget.limit):
             break
-        spent = tuple(a + b for a, b in zip(spent, price, strict=True))
-        count += 1
+        spent, count = total, count + 1
     return spent, count
 
 
@@ -89,7 +89,8 @@ def test_parts_of_it_would_break_both_limits():
     in_epsilon = (half[0], 0, *(10 * most for most in half[2:5]), 0)
     in_rho = (10 * half[0], 0, half[2], 10 * half[3], 10 * half[4], 0)
     assert all(budget.currency.fits(part, half) for part in (in_epsilon, in_rho))
-    assert not budget.fits(in_epsilon, in_rho)
+    total = tuple(a + b for a, b in zip(in_epsilon, in_rho, strict=True))
+    assert not budget.currency.fits(total, budget.limit)
 
 
 # --- what cannot be done ------------------------------------------------------------------------

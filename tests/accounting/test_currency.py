@@ -24,8 +24,8 @@ from discreet.accounting.currencies import (
     concentrated_price,
     gaussian_price,
     point_price,
-    price_in_currency,
 )
+from discreet.errors import WrongKind
 from discreet.loss import (
     Approximate,
     GaussianDP,
@@ -90,7 +90,7 @@ def test_no_strategy_beats_sums_of_epsilon_and_delta():
 
     def priced(law):
         loss = Approximate(epsilon=largest_loss(law), delta=chances.get(law, 0))
-        return price_in_currency(currency, loss)
+        return currency.price(loss)
 
     ratio = Fraction(332, 100)  # hardly below e**1.2
     found = value(both_ways(laws, priced), lambda total: currency.fits(total, limit), ratio, 2)
@@ -241,7 +241,8 @@ def test_a_joint_price_is_about_one_event():
     assert amount_value(rho) == pytest.approx(0.46211715726)
     assert amount_value(square) == pytest.approx(1.232035385345**2)
     assert alone == NEVER  # the promise is 1e-9
-    assert JOINT.price(RenyiDP(orders=[2], values=[1])) is None
+    with pytest.raises(WrongKind, match="no price in epsilon"):
+        JOINT.price(RenyiDP(orders=[2], values=[1]))
 
 
 def test_a_joint_price_uses_smaller_numbers_where_no_event_is_needed():

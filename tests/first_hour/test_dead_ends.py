@@ -116,7 +116,7 @@ def test_a_file_as_r_writes_it_is_read_as_it_is(tmp_path):
 
 def test_the_leftovers_of_a_ledger_are_noticed_before_the_first_question(folder):
     (folder / "policy.toml").unlink()
-    (folder / "towns.ledger").unlink()
+    (folder / "towns.ledger").rename(folder / "towns.ledger-journal")  # as after a kill
     terminal = Terminal(folder, "init", "towns.csv", "--owner")
     assert terminal.answer() != 0
     assert terminal.prompts == 0

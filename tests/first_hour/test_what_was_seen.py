@@ -1,6 +1,7 @@
 """What newcomers ran into, each as they did it: on the command line, and by open, plan and ask."""
 
 import json
+import re
 
 import pytest
 
@@ -45,14 +46,15 @@ def test_a_condition_completes_a_key(tmp_path):
     write(tmp_path / "males.csv", list(TABLES["males"]()))
     answered(tmp_path, "init", "males.csv", "--owner", "--yes", "--accept-proposals")
     for condition, width in (
-        ("year = 1985", "n ± 30 "),  # a man has one row in a year
-        ("1985 = year AND wage > 0", "n ± 30 "),
-        ("year IN (1985, 1986)", "n ± 240 "),
-        ("year >= 1985", "n ± 240 "),
-        ("school = 12", "n ± 240 "),
+        ("year = 1985", "n ± 30"),  # a man has one row in a year
+        ("1985 = year AND wage > 0", "n ± 30"),
+        ("year IN (1985, 1986)", "n ± 240"),
+        ("year >= 1985", "n ± 240"),
+        ("school = 12", "n ± 240"),
     ):
         question = f"SELECT COUNT(*) AS n FROM males WHERE {condition}"  # noqa: S608
-        assert width in answered(tmp_path, "plan", question, "--epsilon=0.1").stdout
+        plan = answered(tmp_path, "plan", question, "--epsilon=0.1").stdout
+        assert re.search(rf"{width}\b", plan), plan
 
 
 def test_categories_keep_the_type_of_the_column(tmp_path):

@@ -158,6 +158,8 @@ SELECT * FROM pg_read_file('{file}')
 SELECT getenv('HOME')
 SELECT * FROM duckdb_settings()
 SELECT * FROM system.x.main.duckdb_views
+WITH duckdb_views AS (SELECT * FROM duckdb_views) SELECT * FROM duckdb_views
+SELECT (WITH duckdb_views AS (SELECT 1) SELECT 1), v.* FROM duckdb_views v
 SELECT * FROM duckdb_secrets()
 SELECT query('SELECT 1')
 SELECT lo_import('{file}')
@@ -217,11 +219,30 @@ def test_one_text_holds_nobody_up(server, asked):
 
 
 def test_a_parameter_in_many_places_fills_no_memory(server):
-    many = "SELECT " + "$1 ," * 20_000 + "1"
+    many = "SELECT " + "$1 ," * 12_000 + "1"
     with Raw(server, token=server.token("ana")) as client:
         client.until_ready()
         client.send(framed(b"P", text("", many) + b"\0\0") + bound("", "", "x" * 100_000))
-        client.send(framed(b"E", text("") + bytes(4)) + framed(b"S"))  # 2 GB if it were filled in
+        client.send(framed(b"E", text("") + bytes(4)) + framed(b"S"))  # 1.2 GB if it were filled in
+        assert errors_of(client.until_ready()) == ["54000"]
+        client.send(framed(b"P", text("", many[: 7 + 4 * 900] + "1") + b"\0\0"))
+        client.send(bound("", "", "x" * 100_000) + framed(b"E", text("") + bytes(4)) + framed(b"S"))
+        assert errors_of(client.until_ready()) == ["42601"]
+
+
+def test_a_value_that_does_not_fit_its_form_ends_no_connection(server):
+    with psycopg.connect(address(server), autocommit=True) as db:
+        with pytest.raises(psycopg.errors.InvalidParameterValue):
+            db.execute(f"SELECT {2**100} AS n", binary=True)
+        assert db.execute("SELECT 1").fetchone() == (1,)
+    nested = struct.pack("!iiI", 1, 0, 1016)  # a list of a list of a list
+    for _ in range(3000):
+        nested = nested[:12] + struct.pack("!iii", 1, 1, len(nested)) + nested
+    parse = framed(b"P", text("", "SELECT $1") + struct.pack("!hi", 1, 1016))
+    bind = text("", "") + struct.pack("!hhhi", 1, 1, 1, len(nested)) + nested + b"\0\0"
+    with Raw(server, token=server.token("ana")) as client:
+        client.until_ready()
+        client.send(parse + framed(b"B", bind) + framed(b"S"))
         assert errors_of(client.until_ready()) == ["22023"]
 
 
@@ -383,5 +404,5 @@ def test_no_process_stays_behind(tmp_path):
         listed = ["ps", "--ppid", str(os.getpid()), "-o", "args="]
         before = subprocess.run(listed, capture_output=True, text=True, check=True).stdout
     after = subprocess.run(listed, capture_output=True, text=True, check=False).stdout
-    of_ours = "discreet.pgwire.catalog"
+    of_ours = "multiprocessing.spawn"
     assert after.count(of_ours) < before.count(of_ours)

@@ -14,8 +14,7 @@ from discreet.errors import NotAllowed, OutOfRange, WrongKind
 from discreet.exact import float_up
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
-from discreet.plan.bounds_price import PricePromise, check_promise
-from discreet.plan.bounds_search import FoundBounds
+from discreet.plan.bounds_search import FoundBounds, PricePromise, check_promise
 from discreet.plan.pricing.calibration import Price, epsilon_sum, loss_of
 from discreet.plan.pricing.requested_price import estimate
 from discreet.planner import plan_second_stage
@@ -107,7 +106,7 @@ def test_the_price_is_that_of_search_and_answer_together(text, unit):
     assert sources <= {"Laplace", "Pure", "Exponential"}
     for leaf in leaves:
         if isinstance(leaf.source, Pure):
-            assert leaf.name.partition(" at ")[0] in search.scaled
+            assert leaf.name.partition(" ")[0] in search.scaled
 
 
 def test_a_price_in_rho_and_one_with_a_delta():

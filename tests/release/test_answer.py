@@ -14,10 +14,10 @@ from discreet.aggregates.noisy_totals import drawn_sums
 from discreet.errors import DiscreetError, EngineFailed, EntropyUnavailable, WrongKind
 from discreet.mechanisms import NoisyKeys, OptimalKeys
 from discreet.noise.entropy import SYSTEM
-from discreet.plan.pricing.group_sensitivity import trees_of
+from discreet.plan.pricing.group_sensitivity import QuantileSpan, trees_of
 from discreet.release import answer as answering
 from discreet.release.answer import answer
-from discreet.release.choices import chosen_leaves, read_tree
+from discreet.release.choices import chosen_leaves, chosen_spans, read_tree
 from discreet.release.release import Release
 from discreet.requests.raw_totals import RawTotals
 from tests.noise.laws import stream
@@ -67,7 +67,7 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
         exact = raw.units if noise.measure == "units" else raw.totals[noise.measure]
         values = noise.mechanism.run(exact[places], entropy=source)
         assert noisy.totals[noise.measure].runs[0].values.tolist() == values.tolist()
-    read = {}
+    read, values = {}, {}
     for tree, choices in trees_of(plan.choices).items():
         sparse = _inside(raw.leaves[tree.measure], places)
         read |= read_tree(tree, choices, sparse, groups=places.size, entropy=source)
@@ -75,7 +75,11 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
         leaves = read.get(choice)
         if leaves is None:
             sparse = _inside(raw.leaves[choice.measure], places)
-            leaves = chosen_leaves(choice, sparse, groups=places.size, entropy=source)
+            if isinstance(choice, QuantileSpan):
+                leaves = chosen_spans(choice, sparse, near=values[choice.use], entropy=source)
+            else:
+                leaves = chosen_leaves(choice, sparse, groups=places.size, entropy=source)
+                values[choice.use] = leaves
         assert chosen.leaves.tolist() == leaves.tolist()
     assert noisy.totals.keys() <= names
     assert noisy.size == places.size
@@ -288,7 +292,7 @@ def test_rows_of_hidden_groups_count_nowhere():
     group, places = np.arange(6), np.array([1, 2, 4])
     shown = np.isin(group, places)
     sparse = group, np.where(shown, 5, 0), np.where(shown, 3, 10**6)
-    found = answering._leaves(choice, sparse, places, stream("hidden"))
+    found = answering._leaves(choice, sparse, places, None, stream("hidden"))
     assert found.tolist() == [5, 5, 5]
 
 

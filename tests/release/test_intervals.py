@@ -6,6 +6,7 @@ most 1e-6, and each kind of interval has a mutant, narrower by little, that is n
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -393,6 +394,24 @@ def test_sums_counts_and_means_that_share_noise_are_held(law, chains, rows, mean
         assert count < GROUPS * 0.97
         assert held(sums, truth * rows) < GROUPS * 0.96
         less = 0.07 * (ends[1] - ends[0])
+        assert not enough(held((ends[0] + less, ends[1] - less), truth), GROUPS, C95)
+
+
+@pytest.mark.theorem("variance-interval")
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("chains", [(CHAIN,), TWO], ids=len)
+@pytest.mark.parametrize(("rows", "mean", "spread"), [(3, 50, 0), (400, 20, 25), (3000, 60, 30)])
+def test_variances_whose_mean_and_count_share_noise_are_held(law, chains, rows, mean, spread):
+    noisy, mean = corners(chains, law, rows, mean)
+    exact = round(4 * rows * (spread**2 + (mean - 50) ** 2 - 1250))
+    squares = drawn({"q": exact}, {"q": LAWS[law](4 * 1250 * 2)}, groups=GROUPS, label="q")
+    noisy = replace(noisy, totals={**noisy.totals, **squares.totals})
+    estimator = replace(VARIANCE, mean=SHARED_MEAN)
+    ends = interval_of(estimator, known(noisy, C95, s=(-(2**8), 2**8), n=(0, 1), q=(-9, 9)))
+    truth = 1250 + exact / 4 / rows - (mean - 50) ** 2
+    assert enough(held(ends, truth), GROUPS, C95)
+    if rows >= 400:  # and hardly wider than needed
+        less = 0.15 * (ends[1] - ends[0])
         assert not enough(held((ends[0] + less, ends[1] - less), truth), GROUPS, C95)
 
 

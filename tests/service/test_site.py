@@ -205,7 +205,7 @@ def test_the_check_refuses_what_the_server_refuses(tmp_path, monkeypatch, change
     [
         ("state.sqlite", "state.sqlite in the state folder cannot be opened: Is a directory"),
         ("security.log", "security.log in the state folder cannot be opened: Is a directory"),
-        ("clinic.sock", "something that is no socket"),
+        ("clinic.sock", "is not a socket"),
     ],
 )
 def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, name, words):

@@ -82,10 +82,11 @@ def test_a_plan_says_that_it_closes_a_route(tmp_path):
     with opened(tmp_path, budget=Budget(epsilon=2, delta="1e-6"), policy=rules) as clinic:
         assert clinic.plan(COUNT, rho="0.01").budget_preview.notes == ()
         plan = clinic.plan(COUNT, epsilon="1.5")
-        assert plan.budget_preview.notes == (closes.format("rho", "epsilon"),)
-        assert f"├── {closes.format('rho', 'epsilon')}\n" in plan.details
+        said = closes.format("rho and mu squared", "epsilon")
+        assert plan.budget_preview.notes == (said,)
+        assert f"├── {said}\n" in plan.details
         plan = clinic.plan(COUNT, rho="0.06")
-        assert plan.budget_preview.notes == (closes.format("epsilon", "rho"),)
+        assert plan.budget_preview.notes == (closes.format("epsilon", "rho or mu squared"),)
         clinic.ask(plan)
         assert clinic.plan(COUNT, rho="0.005").budget_preview.notes == ()
         assert not clinic.plan(COUNT, epsilon="0.5").budget_preview.fits

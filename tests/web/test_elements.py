@@ -173,7 +173,7 @@ def test_a_confirmation_is_for_its_price_alone(people):
     assert "13.8 % of your budget, 11 % of the dataset" in said
     assert "answered before?" in said
     assert "clip: cost below 0 counts as 0, and above 900 as 900" in said
-    assert re.search(r"sum: Laplace scale = [\d.e+]+ \(grid of", said)
+    assert re.search(r"sum of cost[^:]*: Laplace scale = [\d.e+]+ \(", said)
     ticked = re.search(r'name="confirm" value="([^"]*)"', planned.text)[1]
     last = record(counter).receipt
     for amount, confirm in (("0.12", ticked), ("0.11", "yes"), ("0.11", "")):

@@ -38,7 +38,6 @@ alone (basic, with a delta of 0) need no proviso.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -63,7 +62,6 @@ from discreet.accounting.currencies import (
     JointCurrency,
     largest_rho,
     largest_square,
-    price_in_currency,
 )
 from discreet.doors import Explainable
 from discreet.errors import OutOfRange, WrongKind
@@ -214,25 +212,7 @@ class Budget(Explainable, Shown):
         (100000000000000000000000, 0)
         """
         probability = None if delta is None else checked_delta(delta)
-        return price_in_currency(self.currency, checked_loss(loss), probability)
-
-    def fits(self, spent: Sequence[int], amount: Sequence[int]) -> bool:
-        """Say whether so much more fits on top of what was spent; nothing is ever given back.
-
-        >>> Budget(epsilon=1).fits((9 * 10**23, 0), (10**23, 0))
-        True
-        >>> Budget(epsilon=1).fits((9 * 10**23, 0), (10**23 + 1, 0))
-        False
-        """
-        given = (*spent, *amount)
-        counted = len(spent) == len(amount) == len(self.limit)
-        if not counted or not all(type(part) is int and part >= 0 for part in given):
-            raise OutOfRange(
-                "an amount is not a integer from zero for each component; give amounts as "
-                "Budget.price returns them."
-            )
-        total = tuple(a + b for a, b in zip(spent, amount, strict=True))
-        return self.currency.fits(total, self.limit)
+        return self.currency.price(checked_loss(loss), probability)
 
     def written(self) -> dict[str, object]:
         """Return a form that JSON keeps exactly: the limits as they were fixed, not how.

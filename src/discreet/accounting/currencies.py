@@ -66,7 +66,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, TypeVar, final
+from typing import ClassVar, Final, TypeVar, final
 
 from discreet.accounting.amounts import (
     NEVER,
@@ -88,7 +88,7 @@ from discreet.loss import (
 from discreet.loss.calibration import least_scale
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import largest_loss
-from discreet.loss.moments import RenyiCurve, pure_to_gaussian_mu
+from discreet.loss.moments import pure_to_gaussian_mu
 from discreet.loss.pair import Pair
 from discreet.loss.pure_pairs import BoundedRangePair, ResponsePair
 from discreet.loss.rho import approximately_concentrated, concentration, truncated_rho
@@ -127,24 +127,17 @@ def _spelled(value: object) -> str:
 
 def point_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
     """Return an epsilon and a delta; at the delta that is named, if one is."""
-    if delta is not None:
-        return _point_at(loss, delta)
+    if delta is not None:  # a float, or the sum of exact epsilons where that is less
+        epsilon, exact = loss.epsilon(delta=delta), point_price(loss)
+        bounds = [exact[0]] if exact is not None and exact[1] <= delta else []
+        return None if math.isinf(epsilon) else (min([Fraction(epsilon), *bounds]), delta)
     bound = loss.pure_bound()
     if bound is not None:
         return bound, _NONE
     if isinstance(loss, Approximate):
         return loss.epsilon_bound, loss.delta_bound
-    return _worst_of(loss, _pair_point)
-
-
-def _point_at(loss: PrivacyLoss, delta: Fraction) -> Price | None:
-    """Return an epsilon at a delta: a float, or the sum of exact ones where that is less."""
-    epsilon = loss.epsilon(delta=delta)
-    if math.isinf(epsilon):
-        return None
-    exact = point_price(loss)
-    bounds = [Fraction(epsilon), *([exact[0]] if exact is not None and exact[1] <= delta else [])]
-    return min(bounds), delta
+    found = _worst_of(loss, _pair_point)
+    return None if found is None else found[:2]
 
 
 def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Price | None:
@@ -156,9 +149,9 @@ def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Pric
     point = point_price(loss, delta)
     if point is not None:
         prices.append((Pure(epsilon=point[0]).concentrated(), point[1]))
-    products = _worst_of(loss, _pair_rho, _straight)
+    products = _worst_of(loss, _pair_rho, curves=True)
     if products is not None:
-        prices.append(products)
+        prices.append(products[:2])
         if products[1]:
             prices.append(approximately_concentrated(loss))
     return min([*prices, *_outside(loss, delta)], default=None)
@@ -178,57 +171,43 @@ def _outside(loss: PrivacyLoss, delta: Fraction | None) -> list[Price]:
     return [(max(known), delta)] if len(known) == len(values) else []
 
 
-def _unknown(curve: RenyiCurve) -> Fraction | None:  # noqa: ARG001  (whatever it is)
-    return None
-
-
-def _straight(curve: RenyiCurve) -> Fraction | None:
-    return None if curve.orders else curve.rho
+Numbers = tuple[Fraction, Fraction, Fraction]
+"""A number, and the probabilities of an event and of a leak outside which it holds."""
 
 
 def _worst_of(
-    loss: PrivacyLoss,
-    price: Callable[[Pair], Price | None],
-    bound: Callable[[RenyiCurve], Fraction | None] = _unknown,
-) -> Price | None:
-    """Add the prices of the pairs of each product, and take the largest over products."""
-    products: tuple[Composition, ...] = ()
-    if isinstance(loss, Profile):
-        products = loss.add if loss.remove is loss.add else (*loss.remove, *loss.add)
-    totals = [_sum_of(product, price, bound) for product in products]
-    priced = [total for total in totals if total is not None]
-    if not priced or len(priced) < len(totals):
+    loss: PrivacyLoss, price: Callable[[Pair], Numbers | None], *, curves: bool = False
+) -> Numbers | None:
+    """Add the numbers of the pairs of each product, and take the largest over products.
+
+    Where ``curves`` count, one that is a line adds its rho.
+    """
+    totals: list[Numbers] = []
+    for product in {*loss.remove, *loss.add} if isinstance(loss, Profile) else ():
+        number = event = leak = _NONE
+        if product.renyi is not None:
+            line = product.renyi.line if curves else None
+            if line is None:
+                return None
+            number = line
+        for pair, count in product.pairs:
+            cost = price(pair)
+            if cost is None:
+                return None
+            number, event = number + count * cost[0], event + count * cost[1]
+            leak += count * cost[2]
+        totals.append((number, min(event, Fraction(1)), min(leak, Fraction(1))))
+    if not totals:
         return None
-    return max(value for value, _ in priced), max(probability for _, probability in priced)
-
-
-def _sum_of(
-    product: Composition,
-    price: Callable[[Pair], Price | None],
-    bound: Callable[[RenyiCurve], Fraction | None],
-) -> Price | None:
-    value = _NONE if product.renyi is None else bound(product.renyi)
-    if value is None:
-        return None
-    probability = _NONE
-    for pair, count in product.pairs:
-        cost = price(pair)
-        if cost is None:
-            return None
-        value, probability = value + count * cost[0], probability + count * cost[1]
-    return value, min(probability, Fraction(1))
-
-
-def _pair_point(pair: Pair) -> Price | None:
-    """Return an epsilon above all finite losses of a pair, and how probable infinite ones are."""
-    hashed: Any = pair
-    return _point_of(hashed)
+    numbers, events, leaks = zip(*totals, strict=True)
+    return max(numbers), max(events), max(leaks)
 
 
 @functools.lru_cache(maxsize=256)  # one pair stands in many products
-def _point_of(pair: Pair) -> Price | None:
+def _pair_point(pair: Pair) -> Numbers | None:
+    """Return an epsilon above all finite losses of a pair, and how probable infinite ones are."""
     if isinstance(pair, ResponsePair):
-        return pair.epsilon, pair.delta
+        return pair.epsilon, pair.delta, _NONE
     once = ((pair, 1),)
     ways = [Composition(once), Composition(once).reverse()]  # one side alone is no pure bound
     largest = [way.largest() for way in ways]
@@ -237,58 +216,38 @@ def _point_of(pair: Pair) -> Price | None:
     exact = [largest_loss(way) for way in ways]
     bounds = [Fraction(a) if b is None else b for a, b in zip(largest, exact, strict=True)]
     probability = max(Fraction(way.infinity().high) for way in ways)
-    return max(*bounds, _NONE), probability
+    return max(*bounds, _NONE), probability, _NONE
 
 
-def _pair_rho(pair: Pair) -> Price | None:
+def _pair_rho(pair: Pair) -> Numbers | None:
     known = concentration(Composition(((pair, 1),)))
     if known is not None:
-        return known, _NONE
+        return known, _NONE, _NONE
     point = _pair_point(pair)
-    return None if point is None else (Pure(epsilon=point[0]).concentrated(), point[1])
+    return None if point is None else (Pure(epsilon=point[0]).concentrated(), *point[1:])
 
 
-def gaussian_price(loss: PrivacyLoss) -> tuple[Fraction, Fraction, Fraction] | None:
-    """Return a square of mu, and the probabilities of the event of a point price and of a leak.
+def _pair_square(pair: Pair) -> Numbers | None:
+    if isinstance(pair, BoundedRangePair):
+        return _square_of(pair.epsilon / 2), _NONE, _NONE
+    if (known := pair.smoothed(_LEAK_BITS)) is not None:
+        return known[0], _NONE, known[1]
+    point = _pair_point(pair)
+    return None if point is None else (_square_of(point[0]), *point[1:])
+
+
+def gaussian_price(loss: PrivacyLoss) -> Numbers | None:
+    """Return a square of mu outside the event of a point price, and outside a leak.
 
     >>> [float(each) for each in gaussian_price(GaussianDP(mu=2))]
     [4.0, 0.0, 0.0]
     """
     if isinstance(loss, GaussianDP):
         return loss.mu_squared, _NONE, _NONE
-    found = []
     point = point_price(loss)
-    if point is not None:
-        found.append((_square_of(point[0]), point[1], _NONE))
-    squares = _worst_of(loss, _pair_square)
-    events = _worst_of(loss, _pair_event)
-    if squares is not None and events is not None:
-        found.append((squares[0], events[1], squares[1]))
-    return min(found, default=None)
-
-
-def _gaussian_pair(pair: Pair) -> Price | None:
-    """Return a square of mu outside a leak, for pairs that are Gaussian or of bounded range."""
-    if isinstance(pair, BoundedRangePair):
-        return _square_of(pair.epsilon / 2), _NONE
-    return pair.smoothed(_LEAK_BITS)
-
-
-def _pair_square(pair: Pair) -> Price | None:
-    """Return a square of mu outside a leak and the event of ``_pair_event``."""
-    known = _gaussian_pair(pair)
-    if known is not None:
-        return known
-    point = _pair_point(pair)
-    return None if point is None else (_square_of(point[0]), _NONE)
-
-
-def _pair_event(pair: Pair) -> Price | None:
-    """Return nothing, and the probability of the event outside which a pair has a pure bound."""
-    if _gaussian_pair(pair) is not None:
-        return _NONE, _NONE
-    point = _pair_point(pair)
-    return None if point is None else (_NONE, point[1])
+    found = [(_square_of(point[0]), point[1], _NONE)] if point is not None else []
+    pairs = _worst_of(loss, _pair_square)
+    return min([*found, pairs] if pairs is not None else found, default=None)
 
 
 @functools.lru_cache(maxsize=256)
@@ -345,10 +304,21 @@ class Currency(ABC):
         """Return a loss that fits into these amounts on every route."""
         return self.loss(amounts)
 
-    def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts | None:
-        """Return what a loss costs, rounded up; None where no price is known."""
-        numbers = self._numbers(loss, delta)
-        return None if numbers is None else tuple(map(amount_up, numbers))
+    def price(self, loss: PrivacyLoss, delta: Fraction | None = None) -> Amounts:
+        """Return what a loss costs, rounded up, whatever the limits are.
+
+        Equal losses cost the same to the last digit: sums are rounded in one order.
+        """
+        numbers = self._numbers(in_order(loss), delta)
+        if numbers is None:
+            raise WrongKind(
+                what=f"a {type(loss).__name__} loss has no price in {self.components[0]}.",
+                why="a loss is admitted only by a theorem that turns it into what the budget "
+                "counts, and a delta is never dropped.",
+                do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
+                "currency.",
+            )
+        return tuple(map(amount_up, numbers))
 
     def fits_everywhere(self, total: Amounts, limit: Amounts) -> bool:
         """Say whether a total stays within a limit on every route."""
@@ -439,17 +409,30 @@ class JointCurrency(Currency):
         if point is not None and known is not None and known[1] == 0:
             numbers = (*point, *known)
         elif point is not None:
-            epsilon, rho, beside = _both_numbers(loss, point, delta)
+            epsilon, beside = point
+            rho = Pure(epsilon=epsilon).concentrated()
+            # with events, epsilon and rho could be about different ones
+            sure = concentrated_price(loss, delta) if beside == 0 else None
+            if sure is not None and sure[1] == 0:
+                rho = min(rho, sure[0])
             numbers, known = (epsilon, _NONE, rho, beside), None
         elif known is not None:
             rho, beside = known  # outside its event the release is concentrated: it has a point
             spent = amount_value(self.conversion)
-            epsilon = _converted(rho, spent) if spent else _NEVER
-            numbers = epsilon, spent, rho, beside
+            bound = math.inf
+            if spent and rho <= _UNCONVERTED:
+                bound = ZeroConcentrated(rho=rho).epsilon(delta=spent)
+            numbers = _NEVER if math.isinf(bound) else Fraction(bound), spent, rho, beside
         else:
             return None
         *most, beside = numbers
-        square, leak = _square_beside(loss, beside, known, delta)
+        square, leak, found = _NEVER, _NONE, gaussian_price(loss)
+        if found is not None and found[1] == beside:
+            # with events, it is known only where both are about the same ones: those of the pairs
+            rhos = _worst_of(loss, _pair_rho, curves=True)
+            pairs = known is None or (rhos is not None and known == rhos[:2])
+            if not beside or (delta is None and pairs):
+                square, _, leak = found
         if known is None and square == _NEVER and most[0] < _NEVER:
             square = _square_of(most[0])  # outside the event an epsilon holds, and so does its mu
         return *most, square, self._alone(loss, *numbers), min(beside + leak, Fraction(1))
@@ -502,26 +485,6 @@ class JointCurrency(Currency):
         return _point(amount_value(min(epsilon, *roots)), amount_value(delta))
 
 
-def _square_beside(
-    loss: PrivacyLoss, beside: Fraction, known: Price | None, delta: Fraction | None
-) -> Price:
-    """Return a square of mu outside the event of the other numbers, and the probability of a leak.
-
-    With events, it is known only where both are about the same ones: those of the pairs.
-    """
-    found = gaussian_price(loss)
-    if found is not None and found[1] == beside:
-        pairs = known is None or known == _worst_of(loss, _pair_rho, _straight)
-        if not beside or (delta is None and pairs):
-            return found[0], found[2]
-    return _NEVER, _NONE
-
-
-def _converted(rho: Fraction, delta: Fraction) -> Fraction:
-    bound = math.inf if rho > _UNCONVERTED else ZeroConcentrated(rho=rho).epsilon(delta=delta)
-    return _NEVER if math.isinf(bound) else Fraction(bound)
-
-
 _CONVERSION: Final = Fraction(1, 50_000)
 _SEARCH_BITS: Final = 32  # of the search alone: what it returns was checked
 
@@ -548,40 +511,8 @@ def largest_square(epsilon: Fraction, delta: Fraction) -> Fraction:
     )
 
 
-def _both_numbers(
-    loss: PrivacyLoss, point: tuple[Fraction, Fraction], delta: Fraction | None
-) -> tuple[Fraction, Fraction, Fraction]:
-    """Return epsilon and the least known rho outside one event, and the event's probability."""
-    epsilon, probability = point
-    rho = Pure(epsilon=epsilon).concentrated()
-    if probability == 0:  # with events the two could be about different ones
-        known = concentrated_price(loss, delta)
-        if known is not None and known[1] == 0:
-            rho = min(rho, known[0])
-    return epsilon, rho, probability
-
-
 def _point(epsilon: Fraction, delta: Fraction) -> PrivacyLoss:
     return Approximate(epsilon=epsilon, delta=delta) if delta else Pure(epsilon=epsilon)
-
-
-def price_in_currency(
-    currency: Currency, loss: PrivacyLoss, delta: Fraction | None = None
-) -> Amounts:
-    """Return what a loss costs in a currency, whatever the limits are.
-
-    Equal losses cost the same to the last digit: sums are rounded in one order.
-    """
-    price = currency.price(in_order(loss), delta)
-    if price is None:
-        raise WrongKind(
-            what=f"a {type(loss).__name__} loss has no price in {currency.components[0]}.",
-            why="a loss is admitted only by a theorem that turns it into what the budget "
-            "counts, and a delta is never dropped.",
-            do="name a delta to spend on it, delta=1e-9 say, or keep the budget in another "
-            "currency.",
-        )
-    return price
 
 
 def with_delta(loss: PrivacyLoss, delta: Fraction) -> PrivacyLoss:

@@ -26,7 +26,7 @@ from typing import Any, Final, final
 from discreet import accounting  # its door loads the accountant, which no single leaf needs
 from discreet.accounting.balances import ChargedBox, PriceBasis
 from discreet.accounting.box import Box, Contribution, checked_box
-from discreet.accounting.currencies import Amounts, Currency, price_in_currency
+from discreet.accounting.currencies import Amounts, Currency
 from discreet.accounting.nodes import Leaf, Node, Post
 from discreet.accounting.parts_and_samples import Parallel, Where, overlapping_keys, takes_whole
 from discreet.errors import NotComposable, WrongKind
@@ -212,8 +212,8 @@ def _prices(
 ) -> tuple[Amounts, Amounts]:
     """Return the price where one unit is added or removed, and where one is replaced."""
     if not pricer.unit.relation.replaces:
-        price = price_in_currency(currency, pricer.one_sided(node), delta)
+        price = currency.price(pricer.one_sided(node), delta)
         return price, price
-    two = price_in_currency(currency, pricer.two_sided(node), delta)
-    one = two if only_two else price_in_currency(currency, pricer.one_sided(node), delta)
+    two = currency.price(pricer.two_sided(node), delta)
+    one = two if only_two else currency.price(pricer.one_sided(node), delta)
     return one, two

@@ -49,10 +49,9 @@ from typing import Final, final
 
 import numpy as np
 
-from discreet.aggregates.intervals import Ends, added, divided, hull, multiplied, widened
+from discreet.aggregates.intervals import Ends, Floats, added, divided, hull, multiplied, widened
 from discreet.aggregates.measurer import Measurer, ends_in_steps
 from discreet.aggregates.noisy_totals import Box, Intervals, Noisy, NoisyTotal
-from discreet.aggregates.rationals import Floats
 from discreet.exact import float_down, float_up
 from discreet.plan.estimator import (
     REFERENCE_WIDTH,

@@ -27,11 +27,10 @@ from typing import Final, final
 
 import numpy as np
 
-from discreet.aggregates.intervals import Ends, added, hull, negated
+from discreet.aggregates.intervals import Ends, Floats, added, hull, negated
 from discreet.aggregates.measurer import Measurer
 from discreet.aggregates.noisy_totals import Box, Intervals, Noisy
 from discreet.aggregates.quantile import QuantilesEstimator, measure_quantile
-from discreet.aggregates.rationals import Floats
 from discreet.plan.estimator import Choice, Estimator, NoiseForecast, Predicted
 from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.pricing.release_parts import QuantileLevel

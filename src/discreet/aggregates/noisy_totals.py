@@ -82,8 +82,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet import mechanisms
-from discreet.aggregates.intervals import Ends, added, multiplied
-from discreet.aggregates.rationals import Floats, Rationals, weighted
+from discreet.aggregates.intervals import Ends, Floats, Rationals, added, multiplied, weighted
 from discreet.exact import float_down, float_up
 from discreet.plan.estimator import Estimator
 from discreet.plan.noise_errors import (
@@ -97,7 +96,7 @@ from discreet.plan.noise_errors import (
 from discreet.plan.pricing.group_sensitivity import LeafChoice
 from discreet.plan.pricing.linear_strategy import CellStrategy, key_order
 from discreet.query.types import Type
-from discreet.requests.engine_request import DistinctCount, DistinctSum, EngineRequest, Total
+from discreet.requests.engine_request import EngineRequest, ScalarMeasure
 from discreet.requests.raw_totals import Integers, taken
 
 Values = NDArray[Any]
@@ -373,15 +372,9 @@ class Intervals:
 
     def _bounds(self, name: str) -> tuple[int | Fraction, int | Fraction]:
         found = next((each for each in self.request.measures if each.name == name), None)
-        match found:
-            case Total(low=low, high=high):
-                return low, high
-            case DistinctCount(most=most):
-                return 0, most
-            case DistinctSum(ends=ends):
-                return ends
-            case _:
-                return self.noisy.totals[name].row_bounds
+        return (
+            found.ends if isinstance(found, ScalarMeasure) else self.noisy.totals[name].row_bounds
+        )
 
 
 @final

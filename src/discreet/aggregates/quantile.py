@@ -39,10 +39,9 @@ from typing import ClassVar, Final, final
 import numpy as np
 
 from discreet import mechanisms
-from discreet.aggregates.intervals import Ends, everything
+from discreet.aggregates.intervals import Ends, everything, weighted
 from discreet.aggregates.measurer import Measurer
 from discreet.aggregates.noisy_totals import Box, Chosen, Intervals, Noisy, Values, typed_values
-from discreet.aggregates.rationals import weighted
 from discreet.errors import WrongType
 from discreet.exact import float_down, float_up, with_article
 from discreet.plan.binding.value_facts import value_where_counted

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from discreet.aggregates.intervals import Ends, added, multiplied
+from discreet.aggregates.intervals import Ends, Rationals, added, multiplied, weighted
 from discreet.aggregates.measurer import Measurer, ends_in_steps
 from discreet.aggregates.noisy_totals import (
     Box,
@@ -39,7 +39,6 @@ from discreet.aggregates.noisy_totals import (
     noise_terms,
     typed_values,
 )
-from discreet.aggregates.rationals import Rationals, weighted
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.value_facts import value_where_counted
 from discreet.plan.estimator import (

@@ -24,8 +24,9 @@ its vertex, or at the end of the interval of u that is nearest to it; and smalle
 and the largest S**2, a concave function again, which is smallest at one of the ends.
 For a sample the range is multiplied by that of n / (n - 1), n >= 2.
 
-Definition.  Let Z, X and Y be the independent noises of Q, S and n, in the units of the values, t a
-mean, v a variance, and q(t, v) the reach of Z - 2 t X + (offset + t**2 - v) Y at a confidence.
+Definition.  Let Z, X and Y be the noises of Q, S and n, in the units of the values, t a mean, v a
+variance, and q(t, v) the reach of Z - 2 t X + (offset + t**2 - v) Y at a confidence.  They are sums
+of multiples of independent draws, some of which they may share.
 Theorem (key ``variance-interval``).  Let n >= 1, and let t = S / n lie in T but for a chance of b.
 Then but for b and what the confidence of q leaves, the variance v satisfies for some t in T
 |noisy Q - 2 t noisy S + (offset + t**2 - v) noisy n| <= q(t, v), and where noisy n is positive,
@@ -33,9 +34,9 @@ it lies between the smallest and the largest value of w + (t - m)**2, less and m
 m being noisy S / noisy n and w = offset + noisy Q / noisy n - m**2.
 Proof.  With t = S / n, Q - 2 t S + (offset + t**2 - v) n is n times offset + Q / n - t**2 - v = 0.
 So the left side is the size of the noise; and divided by noisy n it is that of w + (t - m)**2 - v.
-With larger factors the reach is no smaller than one step of each noise less (Birnbaum 1948), so the
-largest factors in T, and for the variances that were not excluded so far, may take its place, over
-and over.
+With larger factors of its draws the reach is no smaller than one step of each less (Birnbaum
+1948), so the largest factors in T, and for the variances that were not excluded so far, may take
+its place, over and over.
 """
 
 from __future__ import annotations
@@ -48,11 +49,10 @@ from typing import Final, final
 
 import numpy as np
 
-from discreet.aggregates.intervals import Ends, hull, multiplied, widened
+from discreet.aggregates.intervals import Ends, Floats, hull, multiplied, widened
 from discreet.aggregates.mean import WIDTH_WORDS, Mean, mean_interval, measure_mean
 from discreet.aggregates.measurer import Measurer, shown
 from discreet.aggregates.noisy_totals import Box, Intervals, Noisy
-from discreet.aggregates.rationals import Floats
 from discreet.exact import float_up
 from discreet.plan.binding.value_facts import value_where_counted
 from discreet.plan.estimator import (
@@ -63,7 +63,7 @@ from discreet.plan.estimator import (
     Predicted,
     four_digits_up,
 )
-from discreet.plan.noise_errors import half_width
+from discreet.plan.noise_errors import Additive, half_width
 from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.statistics.fixed_point import fixed_square
 from discreet.query.expression_text import said
@@ -76,6 +76,7 @@ _FOR_MEAN: Final = Fraction(1, 10)
 _ROUNDS: Final = 3
 _STEPS: Final = 24
 _POINTS: Final = 1 << 10
+_ONE: Final = Fraction(1)
 
 
 @final
@@ -107,6 +108,9 @@ class Variance(Estimator):
             (mean.measure, None): 2 * radius * mean.step,
             (mean.count, None): self._largest_square() + 2 * radius * radius,
         }
+
+    def weight(self, use: ReleaseInput) -> int:
+        return 1 if use[0] == self.squares else 4
 
     def predict(self, name: str, forecast: NoiseForecast) -> Predicted:
         """Divide the noises of both numerators by the rows (key ``variance-error``)."""
@@ -146,9 +150,6 @@ class Variance(Estimator):
 
     def interval(self, known: Intervals) -> Ends:
         """Return all variances that the noises allow together (key ``variance-interval``)."""
-        totals = [known.noisy.totals[name] for name in self.totals()]
-        if any(total.shared for total in totals):
-            return self.range(known, known.box(self.totals()))
         return known.of_ratio(
             self.squares,
             self.mean.count,
@@ -290,8 +291,8 @@ def variance_interval(estimator: Variance, noisy: Noisy, confidence: Fraction) -
         center = offset + squares / rows - middle**2
         slack = _VARIANCE_ROUNDING * (offset + np.abs(squares / rows) + 2 * middle**2 + apart)
         for _ in range(_ROUNDS):
-            third = np.maximum(offset + far**2 - low, high - offset - near**2)
-            reach = _reach(estimator, noisy, far, third, 1 - missed * (1 - parts * _FOR_MEAN))
+            rest = offset + near**2 - high, offset + far**2 - low
+            reach = _reach(estimator, noisy, ends, rest, 1 - missed * (1 - parts * _FOR_MEAN))
             reach = reach / rows + slack
             low = np.clip(center + outside - reach, 0.0, largest)
             high = np.clip(center + apart + reach, np.minimum(reach, largest), largest)
@@ -309,23 +310,38 @@ def variance_interval(estimator: Variance, noisy: Noisy, confidence: Fraction) -
 
 
 def _reach(
-    estimator: Variance, noisy: Noisy, mean: Floats, variance: Floats, confidence: Fraction
+    estimator: Variance, noisy: Noisy, means: Ends, rest: Ends, confidence: Fraction
 ) -> Floats:
-    """Return the reach of all noises, for factors of the sum and the count rounded up to a few."""
-    radius = float_up(estimator.mean.radius)
-    steps = np.ceil(mean / radius * _STEPS), np.ceil(variance / radius**2 * _STEPS)
-    pairs, places = np.unique(np.stack(steps), axis=1, return_inverse=True)
-    totals, reach = noisy.totals, estimator.mean.radius
+    """Return the reach of all noises, for means and factors of the count between some ends.
+
+    The factor of a draw, which several totals may hold, is largest at a corner, and is rounded up
+    to one of a few.
+    """
+    totals, radius = noisy.totals, float_up(estimator.mean.radius)
+    steps = estimator.square_step, estimator.mean.step, _ONE
+    names = estimator.squares, estimator.mean.measure, estimator.mean.count
+    parts: dict[object, list[float]] = {}
+    laws: dict[object, Additive] = {}
+    for at, (name, step) in enumerate(zip(names, steps, strict=True)):
+        for run in totals[name].runs:
+            draw = run.draw or run
+            laws[draw] = run.mechanism
+            parts.setdefault(draw, [0.0, 0.0, 0.0])[at] += float(run.weight * step)
+    most = 1.0, 2.0 * radius, 2.0 * radius**2
+    tops = [sum(abs(x) * y for x, y in zip(each, most, strict=True)) for each in parts.values()]
+    levels = []
+    for (square, total, count), top in zip(parts.values(), tops, strict=True):
+        factors = [square - 2 * t * total + c * count for t in means for c in rest]
+        sizes = np.max(np.abs(factors), axis=0) * (1 + _VARIANCE_ROUNDING)
+        fixed = not (total or count)
+        levels.append(np.full(noisy.size, _STEPS) if fixed else np.ceil(sizes / top * _STEPS))
+    rows, places = np.unique(np.stack(levels), axis=1, return_inverse=True)
     found = []
-    for first, second in pairs.T.tolist():
-        weights = (
-            (estimator.squares, estimator.square_step),
-            (estimator.mean.measure, 2 * reach * estimator.mean.step * Fraction(first) / _STEPS),
-            (estimator.mean.count, reach * reach * Fraction(second) / _STEPS),
-        )
-        terms = [term for name, weight in weights for term in totals[name].terms(weight)]
+    for column in rows.T.tolist():
+        pairs = zip(column, tops, laws.values(), strict=True)
+        terms = tuple((Fraction(top) * Fraction(level) / _STEPS, law) for level, top, law in pairs)
         more = sum((weight for weight, _ in terms), Fraction(0))
-        found.append(float_up(half_width(tuple(terms), confidence, points=_POINTS) + more))
+        found.append(float_up(half_width(terms, confidence, points=_POINTS) + more))
     return np.array(found)[places.ravel()]
 
 

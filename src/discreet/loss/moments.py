@@ -292,6 +292,11 @@ class RenyiCurve:
         """The largest order at which something is known; None if there is no largest."""
         return self.orders[-1] if self.orders else None
 
+    @property
+    def line(self) -> Fraction | None:
+        """The rho of a curve that is a line; None for one with more to it."""
+        return None if self.orders else self.rho
+
     def at(self, order: Fraction) -> Fraction | None:
         """Bound the divergence of an order; None above the largest known one."""
         if not self.orders:

@@ -49,7 +49,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Protocol, final, runtime_checkable
+from typing import Final, Protocol, final, runtime_checkable
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
@@ -69,22 +69,15 @@ from discreet.loss.rounding import (
     UNIT,
 )
 
-if TYPE_CHECKING:  # for annotations alone
-    from discreet.loss.moments import RenyiCurve
-
 
 def concentration(composition: Composition) -> Fraction | None:
     """Return a rho for which the composition is rho-zCDP in its direction, or None."""
     curve = composition.renyi
     rhos = [(_rho(pair), count) for pair, count in composition.pairs]
     if curve is not None:
-        rhos.append((_straight(curve), 1))
+        rhos.append((curve.line, 1))
     known = [rho * count for rho, count in rhos if rho is not None]
     return sum(known, Fraction(0)) if len(known) == len(rhos) else None
-
-
-def _straight(curve: RenyiCurve) -> Fraction | None:
-    return None if curve.orders else curve.rho
 
 
 def _rho(pair: Pair) -> Fraction | None:
@@ -94,7 +87,7 @@ def _rho(pair: Pair) -> Fraction | None:
         case DiscreteGaussianPair(variance=variance, distance=distance):
             return distance**2 / (2 * variance)
         case _ if pair.two_bounds:
-            return _straight(pair.curve())
+            return pair.curve().line
         case _:
             return _pure(pair)
 
@@ -160,9 +153,9 @@ def growth(composition: Composition) -> MomentGrowth | None:
     """Add up the growths of the pairs; None where one is not known."""
     total = MomentGrowth()
     if composition.renyi is not None:
-        if composition.renyi.orders:
+        if (line := composition.renyi.line) is None:
             return None
-        total = MomentGrowth(composition.renyi.rho)
+        total = MomentGrowth(line)
     for pair, count in composition.pairs:
         own = _growth(pair)
         if own is None:

@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from discreet.errors import WrongKind
+from discreet.errors import OutOfRange, WrongKind
 
 OIDS: Final = {
     "boolean": 16,
@@ -68,7 +68,14 @@ def encoded(value: Any, oid: int, *, binary: bool) -> bytes | None:
     if isinstance(value, list) and oid in {1182, 1115}:
         read: Any = date.fromisoformat if oid == 1182 else datetime.fromisoformat
         value = [read(each) if isinstance(each, str) else each for each in value]
-    return _binary(value, oid) if binary else text_of(value).encode()
+    try:
+        return _binary(value, oid) if binary else text_of(value).encode()
+    except (OverflowError, struct.error):
+        raise OutOfRange(
+            what="a number of this answer has more bits than its type in binary.",
+            why="a number that is cut off would be another one.",
+            do="fetch the answer as text; it is on record, and free.",
+        ) from None
 
 
 def _binary(value: Any, oid: int) -> bytes:
@@ -98,7 +105,7 @@ def decoded(data: bytes | None, oid: int, *, binary: bool) -> Any:
         return None
     try:
         return _from_binary(data, oid) if binary else _from_text(data.decode(), oid)
-    except (ArithmeticError, ValueError, struct.error):
+    except (ArithmeticError, RecursionError, ValueError, struct.error):
         raise WrongKind("a parameter does not have the form of its type.") from None
 
 

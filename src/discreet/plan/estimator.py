@@ -263,6 +263,10 @@ class Estimator(ABC):
         """
         return {use: Fraction(1) for use in self.inputs()}
 
+    def weight(self, use: ReleaseInput) -> int:  # noqa: ARG002
+        """Return how much an input weighs where a price is divided (key ``split-shares``)."""
+        return 2
+
     def linear(self, kind: Type) -> Linear | None:  # noqa: ARG002
         """Return it as a sum of multiples of noisy totals, shown as a type, if it is one."""
         return None

@@ -464,10 +464,7 @@ def ranks_aside(
     >>> ranks_aside(Fraction(1, 2), choose, Fraction(1, 40), above=True)
     17
     """
-    share = 1 - level if above else level
-    odds = (select.candidates - 1) * (1 - missed) / missed
-    far = _log(odds) * float_up(select.scale) * _ABOVE if odds > 1 else 0.0
-    return max(1, math.ceil(Fraction(far) + share - Fraction(1, level.denominator)))
+    return _ranks(level, 1 - level if above else level, select, missed)
 
 
 def ranks_around(level: Fraction, select: mechanisms.Exponential, missed: Fraction) -> int:
@@ -477,9 +474,15 @@ def ranks_around(level: Fraction, select: mechanisms.Exponential, missed: Fracti
     >>> ranks_around(Fraction(1, 2), Exponential(candidates=25, scale=20), Fraction(1, 20))
     123
     """
+    return _ranks(level, max(level, 1 - level), select, missed)
+
+
+def _ranks(
+    level: Fraction, share: Fraction, select: mechanisms.Exponential, missed: Fraction
+) -> int:
     odds = (select.candidates - 1) * (1 - missed) / missed
     far = _log(odds) * float_up(select.scale) * _ABOVE if odds > 1 else 0.0
-    return max(1, math.ceil(Fraction(far) + max(level, 1 - level) - Fraction(1, level.denominator)))
+    return max(1, math.ceil(Fraction(far) + share - Fraction(1, level.denominator)))
 
 
 def _log(odds: Fraction) -> float:

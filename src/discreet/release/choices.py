@@ -141,8 +141,8 @@ def chosen_spans(
     >>> from discreet.mechanisms import Exponential
     >>> from discreet.plan.pricing.group_sensitivity import spans_of
     >>> median = QuantileSpan(
-    ...     measure="age", level=Fraction(1, 2), offset=20, rows=1, groups=1, available=None,
-    ...     mechanism=Exponential(candidates=len(spans_of(100)), scale=1), leaves=100)
+    ...     measure="age", level=Fraction(1, 2), offset=25, rows=1, groups=1, available=None,
+    ...     mechanism=Exponential(candidates=len(spans_of(100)), scale="0.1"), leaves=100)
     >>> even = np.zeros(100, np.int64), np.arange(100), np.full(100, 10)
     >>> chosen_spans(median, even, near=np.array([50])).tolist()
     [3]
@@ -167,7 +167,10 @@ def _span_gaps(
     """Return how far the score of each span is below the best of its group, in whole steps."""
     group, leaf, count = (np.ascontiguousarray(part, np.int64) for part in sparse)
     first = np.arange(near.size) * choice.leaves
-    place, total = group * choice.leaves + leaf, np.concatenate([[0], np.cumsum(count)])
+    most = float(count.sum(dtype=np.float64)) + choice.offset
+    kind = np.int64 if 2 * choice.parts * most < _SAFE else object
+    total = np.concatenate([[0], np.cumsum(count.astype(kind))]).astype(kind)
+    place = group * choice.leaves + leaf
     before = total[np.searchsorted(place, first)]
     rows = total[np.searchsorted(place, first + choice.leaves)] - before
     low = np.maximum(near[:, np.newaxis] - widths, 0)
@@ -176,10 +179,8 @@ def _span_gaps(
         total[np.searchsorted(place, first[:, np.newaxis] + end)] - before[:, np.newaxis]
         for end in (low, beyond)
     )
-    most = int(rows.max(initial=1)) + choice.offset
-    kind = np.int64 if 2 * choice.parts * most < _SAFE else object
-    below, upto = below.astype(kind) * choice.parts, upto.astype(kind) * choice.parts
-    rank = rows.astype(kind)[:, np.newaxis] * choice.level.numerator
+    below, upto = below * choice.parts, upto * choice.parts
+    rank = rows[:, np.newaxis] * choice.level.numerator
     depth = np.minimum(rank - below, upto - rank)
     target = choice.parts * choice.offset
     misses = target - depth

@@ -44,9 +44,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.aggregates.intervals import Ends, everything
+from discreet.aggregates.intervals import Ends, Rationals, everything, weighted
 from discreet.aggregates.noisy_totals import FramedCounts, Intervals, noise_terms
-from discreet.aggregates.rationals import Rationals, weighted
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.plan.noise_errors import half_width
 from discreet.plan.statistics.truncation import limits_bind

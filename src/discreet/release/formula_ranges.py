@@ -26,8 +26,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from discreet.aggregates import intervals as outward
-from discreet.aggregates.intervals import Ends, added, divided, multiplied, negated, widened
-from discreet.aggregates.rationals import Floats
+from discreet.aggregates.intervals import Ends, Floats, added, divided, multiplied, negated, widened
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal, walk
 from discreet.query.types import Type
 from discreet.release.formulas import Formulas, Mask, half_away

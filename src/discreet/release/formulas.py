@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.aggregates.rationals import Floats
+from discreet.aggregates.intervals import Floats
 from discreet.arrays import INT64_MIN
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal

@@ -28,7 +28,7 @@ is the union over units of what is computed from the rows of each and from publi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 from typing import Final, final
 
@@ -51,7 +51,9 @@ __all__ = [
     "Leaves",
     "Measure",
     "PublicGroups",
+    "ScalarMeasure",
     "Total",
+    "measured_expressions",
 ]
 
 _WIDEST: Final = 2**40
@@ -137,6 +139,11 @@ class Total:
             whole(self.rows, name="rows", low=1)
 
     @property
+    def ends(self) -> tuple[int, int]:
+        """Between which numbers one unit moves the total of one group."""
+        return self.low, self.high
+
+    @property
     def most(self) -> int:
         """How far one unit moves the total of one group."""
         return max(abs(self.low), abs(self.high))
@@ -162,6 +169,11 @@ class DistinctCount:
     def __post_init__(self) -> None:
         """Refuse a bound that leaves nothing."""
         whole(self.most, name="most", low=1)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Between which numbers one unit moves the number of one group."""
+        return 0, self.most
 
 
 @final
@@ -284,7 +296,21 @@ class CellSums:
             )
 
 
-Measure = Total | DistinctCount | DistinctSum | Leaves | CellSums
+ScalarMeasure = Total | DistinctCount | DistinctSum
+"""The measures that are one number in each group."""
+Measure = ScalarMeasure | Leaves | CellSums
+
+
+def measured_expressions(measure: Measure) -> tuple[Expression, ...]:
+    """Return what a measure reads of each row.
+
+    >>> from discreet.query.expressions import Column
+    >>> measured_expressions(DistinctCount(name="drugs", expression=Column("drug"), most=3))
+    (Column(name='drug', table=None),)
+    """
+    found = (getattr(measure, item.name) for item in fields(measure))
+    return tuple(each for each in found if isinstance(each, Expression))
+
 
 PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 """A list of groups, or all combinations of some values."""

@@ -53,14 +53,7 @@ from discreet.query.relations import (
     descend,
 )
 from discreet.query.types import Type
-from discreet.requests.engine_request import (
-    CellSums,
-    DistinctCount,
-    DistinctSum,
-    EngineRequest,
-    Leaves,
-    Total,
-)
+from discreet.requests.engine_request import EngineRequest, measured_expressions
 
 LONGEST_HELD: Final = 2**14
 """Code points of a text that is held."""
@@ -230,10 +223,4 @@ def _of_rows(request: EngineRequest) -> Iterator[Expression]:
     yield from request.unit
     yield from (key.expression for key in request.keys)
     for measure in request.measures:
-        match measure:
-            case Total(row=value) | Leaves(row=value) | DistinctCount(expression=value):
-                yield value
-            case DistinctSum(row=value):
-                yield value
-            case CellSums(row=row, value=value):
-                yield from (row, value)
+        yield from measured_expressions(measure)

@@ -74,8 +74,11 @@ def _steps(plan: Plan) -> Iterator[str]:
         for estimate in plan.estimates
         for measure, step in estimate.estimator.steps().items()
     }
+    about = dict(plan.descriptions)
     for noise in plan.noises:
-        yield _noise(noise, steps.get(noise.measure, Fraction(1)))
+        joined = noise.distances.strategy is not None
+        name = about[noise.measure] if joined else noise.measure
+        yield f"{name}: {_noise(noise, steps.get(noise.measure, Fraction(1)))}"
     if plan.choices:
         yield "choose values by the exponential mechanism"
 
@@ -88,7 +91,7 @@ def _noise(noise: Noise, step: Fraction) -> str:
     else:
         size = f"Laplace scale = {float(mechanism.scale * step):.4g}"
     grid = "integers" if step == 1 else f"grid of {float(step):.3g}"
-    return f"{noise.measure}: {size} ({grid})"
+    return f"{size} ({grid})"
 
 
 router = APIRouter()

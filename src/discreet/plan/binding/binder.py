@@ -32,8 +32,15 @@ from typing import assert_never, final
 from discreet.accounting import Box
 from discreet.errors import UnknownName, UnsupportedSQL
 from discreet.plan.binding.fan_out import FanOut, bounded_units
-from discreet.plan.binding.join_order import has_cross_join, join_all, join_leaves
-from discreet.plan.binding.joins import bind_join, leads_to_a_unit, linked, name_in_question
+from discreet.plan.binding.joins import (
+    bind_join,
+    has_cross_join,
+    join_all,
+    join_leaves,
+    leads_to_a_unit,
+    linked,
+    name_in_question,
+)
 from discreet.plan.binding.names import (
     BoundRelation,
     Field,

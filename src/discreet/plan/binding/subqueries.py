@@ -44,13 +44,15 @@ from typing import Final
 
 from discreet.errors import NotPerUnit
 from discreet.plan.binding.fan_out import FanOut
-from discreet.plan.binding.join_order import Leaves, join_all, side_by_side
 from discreet.plan.binding.joins import (
+    Leaves,
     determined,
     equalities,
     is_inside,
     join_advice,
+    join_all,
     join_on,
+    side_by_side,
     within_units,
 )
 from discreet.plan.binding.names import (

@@ -5,8 +5,9 @@ Trust: kernel.
 Definition.  A column is what an aggregate adds up of noises: for each part of the release a factor,
 in the units of the answer.  Both laws divide the price by ``split-shares``, and the law is
 the one with the smaller product of the errors of all columns: so no unit of measurement matters,
-and of one column it is the error itself.  How small the groups are that are shown matters only
-where there is no column at all: errors come first.
+and of one column it is the error itself.  Where groups are chosen privately, the root of the number
+of units from which they are shown is one more factor: errors are about every group that is shown,
+and that number only about those near it.
 
     Gaussian noises add up to one whose variance is the sum of theirs
     Laplace noises of scales a, b, ... exceed about x = s (k ln(1 / m) + (1 - k) sqrt(2) z(m)) with
@@ -57,7 +58,6 @@ from discreet.plan.pricing.release_parts import (
     PartitionSelection,
     UnpricedRelease,
     price_shares,
-    shorter_tail,
 )
 from discreet.plan.pricing.requested_price import RequestedPrice
 from discreet.plan.setting import MeasuredAggregates, Setting
@@ -79,6 +79,8 @@ from discreet.units import Relation
 
 MOST_EPSILON: Final = 10**4
 """Above it nothing is hidden, and noise is Laplace noise."""
+
+_FAINT: Final = 1e-300
 
 
 def choose_noise(
@@ -103,10 +105,11 @@ def choose_noise(
     apart = Fraction(0) if sketch.keys is None else delta * KEYS_PART
     rho = gaussian_rho(epsilon, delta - apart)
     miss = float(1 - confidence)
-    if not sketch.columns:
-        return _by_keys(sketch, float(epsilon), float(rho), delta)
     errors = column_errors(sketch, epsilon, rho, miss)
     better = sum(math.log(first / second) for first, second in errors if first and second)
+    if sketch.keys is not None and sketch.keys.law not in {LAPLACE, OPTIMAL}:
+        pure, concentrated = _from(sketch, sketch.keys, epsilon, rho, delta)
+        better += math.log(pure / concentrated) / 2
     return GAUSSIAN if better > 0 else LAPLACE
 
 
@@ -181,14 +184,21 @@ def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
             return math.sqrt(part.places(relation)) * most / root
 
 
-def _by_keys(sketch: UnpricedRelease, epsilon: float, rho: float, delta: Fraction) -> str:
-    """Return the law that shows smaller groups, where nothing else is asked for."""
-    keys = sketch.keys
-    if keys is None or keys.law in {LAPLACE, OPTIMAL}:
-        return LAPLACE
+def _from(
+    sketch: UnpricedRelease,
+    keys: PartitionSelection,
+    epsilon: Fraction,
+    rho: Fraction,
+    delta: Fraction,
+) -> tuple[float, float]:
+    """Return about how many units half of the shown groups have, by Laplace and Gaussian noise."""
+    (one, *_), (other, *_) = (price_shares(sketch.weights, price) for price in (epsilon, rho))
     places = keys.places(sketch.unit.relation)
-    wide = math.sqrt(places / (2 * rho)) * shorter_tail(delta / places)
-    return GAUSSIAN if wide < places / epsilon else LAPLACE
+    each, chance = float(one) / places, max(float(delta) / places, _FAINT)
+    rise = min(each, 1.0) if keys.law == SMALLEST else 1.0  # an optimal choice needs fewer
+    pure = max(math.log(rise / (2 * chance)), 1.0) / each
+    half = max(float(KEYS_PART) * chance, _FAINT)
+    return pure, math.sqrt(places / (2 * float(other))) * -NormalDist().inv_cdf(half)
 
 
 _LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "OPTIMAL": OPTIMAL}
@@ -305,7 +315,7 @@ def _users(measured: MeasuredAggregates) -> Mapping[ReleaseInput, Estimator]:
     return found
 
 
-def _part(  # noqa: PLR0911 (cases)
+def _part(
     setting: Setting,
     measured: MeasuredAggregates,
     use: ReleaseInput,
@@ -325,12 +335,8 @@ def _part(  # noqa: PLR0911 (cases)
             return StrategyPart.of(use[0], candidates, setting.unit.relation, "adding up groups")
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
-        case Total(name=name, low=low, high=high):
-            return _totals(name, (low, high), limits)
-        case DistinctCount(name=name, most=most):
-            return _totals(name, (0, most), limits)
-        case DistinctSum(name=name, ends=ends):
-            return _totals(name, ends, limits)
+        case Total() | DistinctCount() | DistinctSum():
+            return _totals(measure.name, measure.ends, limits)
         case Leaves(name=name) if use[1] == LEVELS:
             return QuantileLevels.of(
                 measure,
@@ -378,22 +384,28 @@ def _weights(
     places: Mapping[ReleaseInput, int],
     count: int,
 ) -> tuple[tuple[int, ...], tuple[Fraction | None, ...]]:
-    """Count the aggregates that need each part, and find the epsilons that they name.
+    """Add up what aggregates need of each part, and find the epsilons that they name.
 
-    A choice of keys that no aggregate needs counts for one.
+    A choice of keys weighs half as much as all aggregates, and no less than one of them.
     """
     weights = [0] * count
     fixed: list[Fraction | None] = [None] * count
+    bound = [inner for _, inner in setting.bound.aggregates]
     if setting.groups.chosen:
         fixed[0] = setting.clause.group_selection_epsilon
-    bound = [inner for _, inner in setting.bound.aggregates]
-    for aggregate, uses in zip(bound, measured.uses, strict=True):
-        for place in {places[use] for use in uses}:
-            weights[place] += 1
+    for aggregate, estimator, uses in zip(bound, measured.estimators, measured.uses, strict=True):
+        needed: dict[int, int] = {}
+        for use in uses:
+            place = places[use]
+            needed[place] = max(needed.get(place, 0), estimator.weight(use))
+        for place, weight in needed.items():
+            weights[place] += weight
             if aggregate.epsilon is not None:
                 share = aggregate.epsilon / len(uses)
                 fixed[place] = max(share, fixed[place] or share)
-    return tuple(max(weight, 1) for weight in weights), tuple(fixed)
+    if setting.groups.chosen:
+        weights[0] = max(weights[0], len(bound), 2)
+    return tuple(weight or 2 for weight in weights), tuple(fixed)
 
 
 def scale_noise(

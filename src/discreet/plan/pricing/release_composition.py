@@ -201,12 +201,8 @@ class Enforced:
         match measure:
             case None:
                 added = name == UNITS and far.low <= 1 <= far.high
-            case Total(low=low, high=high):
-                added = far.low <= low and high <= far.high
-            case DistinctCount(most=most):
-                added = far.low <= 0 and most <= far.high
-            case DistinctSum(ends=(low, high)):
-                added = far.low <= low and high <= far.high
+            case Total(ends=ends) | DistinctCount(ends=ends) | DistinctSum(ends=ends):
+                added = far.low <= ends[0] and ends[1] <= far.high
             case Leaves(leaves=leaves, rows=rows):  # of which the leaves are the groups
                 once = far.low <= 1 <= far.high and self.groups * rows <= far.groups
                 return once and (far.available is None or leaves <= far.available)

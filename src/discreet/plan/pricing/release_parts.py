@@ -27,8 +27,11 @@ unit is replaced, its g groups and the g of the other are at most 2 g; choices i
 each of which only one of the units has rows, have together twice the range of one of them, as if
 one group had moved twice as far.  Scales and variances are rounded up, shares down.
 
-Definition.  The weight w of a part is the number of aggregates that need it, one for a choice of
-keys, and zero for a number that no unit moves (key ``always-there``).
+Definition.  The weight w of a part is twice the number of aggregates that need it; the number of
+all aggregates, and at least two, for a choice of keys; and zero for a number that no unit moves
+(key ``always-there``).  A variance weighs four on the mean that it needs, and one on its squares:
+to first order their noises have factors 2 |t| h and 1, for a mean that is t from the middle of
+bounds that are h away.
 Theorem (key ``split-shares``).  Let the error of a part with share s be c / s, in units of
 what one unit contributes, with the same c for all parts.  Of all shares that add up to S, those
 proportional to the roots of the weights have the smallest weighted sum of errors, (sum of the
@@ -48,7 +51,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from discreet.errors import WrongKind
@@ -339,19 +341,6 @@ class PartitionSelection:
 Part = NoisyTotals | LeafPart | PartitionSelection
 
 
-def shorter_tail(delta: Fraction) -> float:
-    """Estimate how many units a Gaussian threshold needs, over those of an optimal choice.
-
-    With a share rho of one group, the deviation of the noise is 1 / sqrt(2 rho) = 1 / epsilon for
-    the epsilon of the same rho, and about ln(1 / delta) / epsilon units are shown optimally.
-
-    >>> shorter_tail(Fraction(1, 10**9)) < 1
-    True
-    """
-    chance = max(float(delta), 1e-300)
-    return -NormalDist().inv_cdf(chance) / -math.log(chance)
-
-
 @functools.lru_cache(maxsize=256)
 def _noisy(keys: PartitionSelection, noise: Laplace | Gaussian, delta: Fraction) -> NoisyKeys:
     from discreet.mechanisms import NoisyKeys  # noqa: PLC0415  rare
@@ -432,7 +421,7 @@ NoiseTerms = tuple[tuple[int, Fraction], ...]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnpricedRelease:
-    """The parts of a release, how many aggregates need each, and epsilons that are fixed.
+    """The parts of a release, the weight of each, and epsilons that are fixed.
 
     ``columns`` says for each aggregate which noises it adds up, and by which factors.
 

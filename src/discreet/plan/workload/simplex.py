@@ -65,7 +65,7 @@ class SimplexWorkload:
     >>> pay = Chain(counts=("count",), total="sum", low=-5, high=5)
     >>> found = SimplexWorkload(measure="parts", chains=(pay,), rows=3)
     >>> found.names, found.strategy.norms
-    (('count', 'sum'), (10, 20, 100, 200))
+    (('sum', 'count'), (10, 20, 100, 200))
     """
 
     measure: str
@@ -235,7 +235,8 @@ def _joined(measured: MeasuredAggregates, workload: SimplexWorkload) -> Measured
     )
     sums = [measured.about[chain.total] for chain in workload.chains if chain.total is not None]
     nested = f"{len(workload.chains[0].counts)} counts, each a part of the next"
-    about = f"{', '.join(sums)} and the counts of their rows" if sums else nested
+    theirs = "the count of its rows" if len(sums) == 1 else "the counts of their rows"
+    about = f"{', '.join(sums)} and {theirs}" if sums else nested
     return replace(
         measured,
         measures=tuple(kept),
