@@ -196,6 +196,7 @@ def test_the_command_line_shows_them(tmp_path, monkeypatch):
         ("SELECT COUNT(*) AS n, PERCENTILE_CONT(x, 0.5) AS q FROM t", "on both sides"),
         ("SELECT COUNTIF(ill) / COUNTIF(x > 1) AS s FROM t", "no interval for the population"),
         ("SELECT COUNT(DISTINCT g) AS n FROM t", "no interval for the population"),
+        ("SELECT ill, COUNT(*) AS n FROM t GROUP BY ROLLUP (ill)", "several levels"),
     ],
 )
 def test_what_is_missing_is_said_before_anything_is_paid(question, words, tmp_path):

@@ -312,6 +312,12 @@ _Parameter = _Ratio | _Difference | _Quantile
 
 def _parameter_of(plan: Plan, expression: Expression, name: str) -> _Parameter | None:
     """Return what an output estimates; None of keys, and of spreads that others need."""
+    if plan.cube is not None:
+        raise WrongKind(
+            what="tables of several levels have no intervals for the population.",
+            why="their cells share noise and rows.",
+            do="ask for one level with GROUP BY alone, or for intervals='noise'.",
+        )
     estimates = {each.slot: each for each in plan.estimates}
     match expression:
         case Grouped():
