@@ -210,6 +210,8 @@ class SqlDoor:
 
 
 def _process() -> ProcessPoolExecutor:
-    """Return a process for questions about catalogs; it starts with the first one."""
+    """Start a process for questions about catalogs, so that it is ready when it is first asked."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(1, mp_context=context, initializer=begin_process)
+    process = ProcessPoolExecutor(1, mp_context=context, initializer=begin_process)
+    process.submit(int)
+    return process
