@@ -43,7 +43,7 @@ def test_a_ledger_that_is_locked_is_not_called_damaged(tmp_path, monkeypatch):
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         for verb in (lambda: verify_file(path), lambda: restored(approved_by="b")):
-            with pytest.raises(LedgerUnavailable, match="cannot be read now .SQLITE_BUSY"):
+            with pytest.raises(LedgerUnavailable, match="cannot be read now"):
                 verb()
         assert command.main([str(path)]) == 5
     assert verify_file(path).ok

@@ -41,7 +41,8 @@ than is recorded.
     the larger one, so ``replaced`` is enough; one that holds one of them charges it ``added``.
 
 ``python -m discreet.ledger.verify FILE`` exits with 0 if everything follows from the entries, 5
-otherwise (also if the file cannot be read at the moment, which the error says), 2 if the command was not understood, and 1 if the report could not be written.
+otherwise or if the file cannot be read now, 2 if the command was not understood, and 1 if the
+report could not be written.
 """
 
 from __future__ import annotations
