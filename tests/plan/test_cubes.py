@@ -212,7 +212,10 @@ def test_totals_are_rounded_to_steps_that_one_unit_moves_by_few():
 
 # --- through the planner ------------------------------------------------------------------------
 
-QUESTION = "SELECT ward, sex, COUNT(*) AS n, SUM(cost) AS s, AVG(stay) AS m FROM visits GROUP BY {}"
+QUESTION = (
+    "SELECT ward, sex, COUNT(*) AS n, SUM(cost) AS s, AVG(stay) AS m, "
+    "SUM(stay, contribution_bounds_per_group => (-1, 100001)) AS wide FROM visits GROUP BY {}"
+)
 SETS = [
     "CUBE(ward, sex)",
     "ROLLUP(ward, sex)",

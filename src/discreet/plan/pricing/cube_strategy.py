@@ -487,4 +487,4 @@ def coarse_value(measure: str, low: int, high: int) -> tuple[CellValue, int]:
     """
     most = max(-low, high, 1)
     step = 1 << max(0, (most - 1).bit_length() - (_FINEST.bit_length() - 1))
-    return CellValue(measure=measure, low=-(-low // step), high=-(-high // step)), step
+    return CellValue(measure=measure, low=low // step, high=-(-high // step)), step
