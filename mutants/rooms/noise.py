@@ -58,8 +58,8 @@ MUTANTS: Final = (
     Mutant(
         name="Laplace noise of half the scale",
         file="discreet/noise/laplace.py",
-        old='        """The scale."""\n        return self.scale\n',
-        new='        """The scale."""\n        return self.scale / 2\n',
+        old="    def parameter(self) -> Fraction:\n        return self.scale\n",
+        new="    def parameter(self) -> Fraction:\n        return self.scale / 2\n",
         why="The law that is drawn loses twice what the law that is priced does.",
         caught_by=(
             "tests/noise/test_statistics.py::test_values_beyond_64_bits_stop_at_the_ends",
@@ -69,8 +69,8 @@ MUTANTS: Final = (
     Mutant(
         name="Gaussian noise whose sigma is taken for its variance",
         file="discreet/noise/gaussian.py",
-        old='        """The variance."""\n        return self.variance\n',
-        new='        """The variance."""\n        return Fraction(max(1, math.isqrt(math.floor(self.variance))))\n',
+        old="    def parameter(self) -> Fraction:\n        return self.variance\n",
+        new="    def parameter(self) -> Fraction:\n        return Fraction(max(1, math.isqrt(math.floor(self.variance))))\n",
         why="Far less noise than is priced, wherever the variance is above one.",
         caught_by=(
             "tests/mechanisms/test_contract.py::test_a_sampler_with_half_the_noise_is_caught_exactly",

@@ -21,7 +21,7 @@ MUTANTS: Final = (
     Mutant(
         name="an interval of a quantile costs nothing of the share",
         file="discreet/plan/pricing/release_parts.py",
-        old="        return value, self._span(scale(1 - self.for_value), missed)\n",
+        old="        return value, self._span(scale(1 - VALUE_SHARE), missed)\n",
         new="        return value, self._span(scale(Fraction(1)), missed)\n",
         why="A value and its interval together cost more than the share.",
         caught_by=(

@@ -1,6 +1,7 @@
 """What a newcomer is pointed to works, and a refusal names the way on."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -158,3 +159,11 @@ def test_days_and_timestamps_are_told_apart(folder):
     age = "SELECT AVG(DATE_DIFF(seen, born, DAY)) AS d FROM seen"
     refused = run(folder, "plan", age, "--epsilon=0.1", "--policy=seen.toml").stderr
     assert "give it DATE: CAST(seen AS DATE)." in refused
+
+
+def test_the_number_of_an_entry_leads_to_its_answer(folder):
+    answered(folder, "ask", COUNT, "--epsilon=0.5")
+    (number,) = re.findall(r"^(\d+) ", answered(folder, "ledger", "show").stdout, re.MULTILINE)
+    refused = run(folder, "ledger", "show", number)
+    assert f"`discreet explain {number}` shows this entry" in refused.stderr
+    answered(folder, "explain", number)

@@ -62,7 +62,14 @@ def test_psql_asks_and_is_told_the_price(server):
     assert "n_low" in told
     assert "costs epsilon 0.25" in notes
     assert "is on record, and free" in notes
-    assert "receipt" in notes
+    receipt = notes.partition("receipt ")[2].split()[0]
+    told, _ = said_by_psql(
+        server,
+        "/* a tool */ SET discreet.epsilon = '0.25'",
+        COUNT,
+        "/* a tool */ SHOW discreet.receipt",
+    )
+    assert receipt in told
 
 
 def test_psql_shows_a_refusal_with_its_hint(server):

@@ -14,8 +14,7 @@ from discreet.errors import NotAllowed, OutOfRange, WrongKind
 from discreet.exact import float_up
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.mechanisms import Laplace
-from discreet.plan.bounds_price import PricePromise, check_promise
-from discreet.plan.bounds_search import FoundBounds
+from discreet.plan.bounds_search import FoundBounds, PricePromise, check_promise
 from discreet.plan.pricing.calibration import Price, epsilon_sum, loss_of
 from discreet.plan.pricing.requested_price import estimate
 from discreet.planner import plan_second_stage

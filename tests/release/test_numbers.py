@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.aggregates import intervals as outward
-from discreet.aggregates.rationals import weighted
+from discreet.aggregates.intervals import weighted
 
 WEIGHTS = st.fractions(-50, 50, max_denominator=300) | st.sampled_from(
     [Fraction(1, 2**24), Fraction(1, 2**60), Fraction(10**12)]

@@ -101,7 +101,12 @@ class _Accountant:
         self._alike = self._domain.alike(tree, self._fold.number)
         self._parts = list(_parts(tree, 1))
         linked = [[column for column, _ in box.conditions] for box in boxes]
-        self._groups = independent([self._together(node) for node, _ in self._parts], linked)
+        # what has no columns, and no choice, is priced as one
+        together = [
+            self._fold.uses(node) or [""] * (not any(isinstance(n, Choice) for n in node.walk()))
+            for node, _ in self._parts
+        ]
+        self._groups = independent(together, linked)
 
     def statement(self) -> Statement:
         rows = self._contribution.rows if self._unit.columns else 1
@@ -155,7 +160,7 @@ class _Accountant:
         """Replace a unit: any numbers of rows, or by way of the table without it.
 
         Sets that enclose what is meant may look the same and be different, so that one record is in
-        one of them and another in both.  Where a column has several, the way round covers that.
+        one of them and another in both.  If a column has several, the way round covers that.
         """
         if rows <= _MOST_ROWS and self._domain.most_vague < 2:
             every = range(1, rows + 1)
@@ -167,11 +172,6 @@ class _Accountant:
         ]
         there, back = chained(*halves), chained(*(half.reverse() for half in reversed(halves)))
         return [Option(way, (), attained=False) for way in (there, back)]
-
-    def _together(self, node: Node) -> list[str]:
-        """Return the columns of a node; what has none, and no choice, is priced as one."""
-        fixed = not any(isinstance(each, Choice) for each in node.walk())
-        return self._fold.uses(node) or [""] * fixed
 
     def _again(self, node: Node) -> Statement:
         """Account for a part of the tree by itself."""

@@ -117,7 +117,7 @@ def amount_value(amount: int) -> Fraction:
 def format_up(amount: int) -> str:
     """Show what is spent: to four digits, never less than it is.
 
-    What hardly exceeds a number of four digits is shown with the digit that exceeds it, since that
+    An amount just above a number of four digits is shown with the digit that exceeds it, since that
     digit may be why it does not fit.
     """
     return _shown(amount, up=True)
@@ -126,7 +126,7 @@ def format_up(amount: int) -> str:
 def format_down(amount: int) -> str:
     """Show what is left, or a limit: to four digits, never more than it is.
 
-    What hardly falls short of a number of four digits is shown with the digit that falls short.
+    An amount just below a number of four digits is shown with the digit that falls short.
     """
     return _shown(max(amount, 0), up=False)
 
@@ -141,16 +141,12 @@ def _shown(amount: int, *, up: bool) -> str:
     digits, rest = divmod(amount, 10**spare)
     digits = (digits + (up and rest > 0)) * 10**spare
     if 0 < digits < 10 ** (_PLACES - 5):
-        return _scientific(digits)
+        text = str(digits)
+        decimals = text[1:].rstrip("0")
+        return f"{text[0]}{'.' + decimals if decimals else ''}e-{_PLACES + 1 - len(text):02d}"
     whole, places = divmod(digits, 10**_PLACES)
     decimals = f"{places:0{_PLACES}d}".rstrip("0")
     return f"{whole}.{decimals}" if decimals else str(whole)
-
-
-def _scientific(amount: int) -> str:
-    text = str(amount)
-    decimals = text[1:].rstrip("0")
-    return f"{text[0]}{'.' + decimals if decimals else ''}e-{_PLACES + 1 - len(text):02d}"
 
 
 def added(left: Iterable[int], right: Iterable[int], times: int = 1) -> tuple[int, ...]:

@@ -56,7 +56,7 @@ def show(
     ledger: LedgerArgument = None, *, verbose: VerboseOption = False, as_json: JsonOption = False
 ) -> None:
     """Show accounts, their balances, and each question with its cost."""
-    with errors_reported(as_json=as_json), _opened(ledger) as opened:
+    with errors_reported(as_json=as_json), _opened(_no_entry(ledger)) as opened:
         if as_json:
             write_json("ledger", _as_json(opened))
         else:
@@ -230,6 +230,17 @@ def _address(given: str | None) -> str:
     if not is_server(address) and not Path(address).is_file():
         Ledger.open(address)  # raises the reason: a missing ledger, or only its remains
     return address
+
+
+def _no_entry(given: str | None) -> str | None:
+    """Return the address of a ledger, unless it is the number of an entry."""
+    if given is not None and given.isdecimal() and not Path(given).exists():
+        raise NotALedger(
+            what=f"there is no ledger called {given}.",
+            why="the number of an entry names no ledger.",
+            do=f"`discreet explain {given}` shows this entry, `discreet ledger show` lists all.",
+        )
+    return given
 
 
 def _opened(given: str | None) -> Ledger:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from discreet.accounting.amounts import amount_value
@@ -49,6 +50,17 @@ class PriceDocument(Part):
         """Return what a price says."""
         parts = {"epsilon": price.epsilon, "delta": price.delta, "rho": price.rho}
         return cls(**{name: None if each is None else str(each) for name, each in parts.items()})
+
+    @property
+    def paid(self) -> dict[str, str]:
+        """The components that were given, without those that follow from them.
+
+        >>> PriceDocument(epsilon="1/10", rho="1/200").paid
+        {'epsilon': '0.1'}
+        """
+        names = ("rho",) if self.epsilon is None else ("epsilon", "delta")
+        parts = {name: Fraction(getattr(self, name) or 0) for name in names}
+        return {name: f"{float(part):.6g}" for name, part in parts.items() if part}
 
 
 class AmountDocument(Part):

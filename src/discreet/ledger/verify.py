@@ -9,7 +9,7 @@ entry is named and skipped, so that one report says what is wrong and where.  It
     lines      canonical JSON in a known format, with exactly the fields of their kind, in order
     chain      each head follows from the line and the head before it
     columns    what is stored with a line is what the line says
-    accounts   exist before they are charged, and lie below others; the first entry is the only root
+    accounts   exist before they are charged, and are below others; the first entry is the only root
     requests   one charge and one release a key, release after start after charge; attempts count up
     closed     questions are neither started nor answered until they are reopened
     answers    are those whose digest and size were recorded
@@ -32,7 +32,7 @@ exhibit two texts with the same SHA-256.
     lines are, and the heads before them, since a head has 64 characters; continue with those.
 
 Definition.  Recorded pieces cover the needed ones if there are as many, each recorded box contains
-the one in its place, and no amount is below the one in its place; where the recorded box is larger,
+the one in its place, and no amount is below the one in its place; if the recorded box is larger,
 what two records pay is also not below what one needs to pay.
 Theorem (key ``covering-charges``).  If recorded pieces cover the needed ones, no record owes more
 than is recorded.
@@ -529,7 +529,7 @@ class Audit:
         if (kind == "open") != (self.entries == 1):
             yield "open", "the first entry, and no other, opens a ledger."
         if kind != "release" and answer is not None:
-            yield "answer", "there is an answer beside an entry that is no release."
+            yield "answer", "there is an answer beside an entry that is not a release."
         match kind:
             case "charge":
                 yield from self._charge(entry)
@@ -591,7 +591,7 @@ class Audit:
             if self._pricer is None:
                 yield "open", "its unit, columns or contribution cannot be read."
             if above:
-                yield "account", "the first account lies below another."
+                yield "account", "the first account is below another."
         elif path in self._accounts:
             yield "account", "it exists already."
             return

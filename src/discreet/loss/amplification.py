@@ -18,7 +18,7 @@ the P_j has h(a) <= sum w_j h_j(a_j); for a <= w_0 it is 1 - a.  The reversed pr
 most sum w_j a_j r_j(1/a_j) / a, where r_j are the reversed profiles, and 0 at 1/w_0.
 Proof: docs/proofs/accounting.md, section 15.
 
-Bounds with free ratios are exact where one test is best at all of them, as for Gaussians on a line;
+Bounds with free ratios are exact if one test is best at all of them, as for Gaussians on a line;
 so ratios are chosen to have tests of one probability.  All compositions are ordered: they bound the
 profile of one distribution against another, at every ratio.
 """
@@ -210,14 +210,14 @@ class SampledGroupPair(CurvedPair):
         return half_profile_through(x + 2 * slack, np.append(value / ratio * (1 + 2 * slack), 0.0))
 
     def ends(self) -> LossEnds:
-        """Mix the largest ratios; where one P_j exceeds every ratio, so does the mixture.
+        """Mix the largest ratios; if one P_j exceeds every ratio, so does the mixture.
 
         For the mixture shows P_j with probability w_j, and its ratio is at least w_j times that of
         P_j.
         """
         none, kept, rare = self._weights()
         parts = [(c, float(w)) for c, w in kept]
-        if self.turned:  # where some P_j shows nothing, the mixture still shows w_0 Q
+        if self.turned:  # if some P_j shows nothing, the mixture still shows w_0 Q
             low = [math.inf if c.infinity().low else c.largest_below() for c, _ in parts]
             high = [math.inf if c.infinity().high else c.largest() for c, _ in parts]
             floors = [
@@ -376,12 +376,11 @@ class ReplacedPair(CurvedPair):
             UpperPolygon.of(table_of_composition(self.removed)),
             UpperPolygon.of(table_of_composition(self.replaced)),
         )
-        bounds = [_shared(one, two, float(self.rate)), _against_none(one, float(self.rate))]
-        bounds.append((two.x, two.value * float_up(self.rate)))
+        q = float(self.rate)
+        alone = np.log1p(q / (1 - q) * np.exp(one.x)), q * one.value  # P' dropped: b is the ratio
+        bounds = [_shared(one, two, q), alone, (two.x, two.value * float_up(self.rate))]
         back = UpperPolygon.of(table_of_composition(self.inserted))
-        bounds.append(
-            two_step_bounds(_sampled(one, float(self.rate)), _against(back, float(self.rate)))
-        )
+        bounds.append(two_step_bounds(_sampled(one, q), _against(back, q)))
         reach = max(float(np.abs(o.x).max()) for o in (one, two, back))
         slack = UNIT * (256 + 16 * reach)
         x = np.concatenate([nodes for nodes, _ in bounds]) + 2 * slack
@@ -392,7 +391,7 @@ class ReplacedPair(CurvedPair):
         return half_profile_through(x[kept], value[kept])
 
     def ends(self) -> LossEnds:
-        """Bound the largest loss through the other record, or through none, where one is finite."""
+        """Bound the largest loss through the other record, or through none, if one is finite."""
         q = float_up(self.rate)
         lost = [pair.infinity().high for pair in (self.removed, self.replaced)]
         if all(lost):
@@ -458,11 +457,6 @@ def _shared(one: UpperPolygon, two: UpperPolygon, q: float) -> tuple[Floats, Flo
     share = np.minimum(ratio * np.exp(-y), 1.0)  # of P'
     rest = np.minimum(k * np.maximum(ratio - 1, 0.0), 1.0)  # of R
     return np.log(ratio), q * (rest * one.value[i[kept]] + share * two.value[j[kept]])
-
-
-def _against_none(one: UpperPolygon, q: float) -> tuple[Floats, Floats]:
-    """Drop P': the ratio of (P, R) at which b is the ratio."""
-    return np.log1p(q / (1 - q) * np.exp(one.x)), q * one.value
 
 
 def _sampled(outline: UpperPolygon, q: float) -> UpperPolygon:

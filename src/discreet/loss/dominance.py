@@ -11,7 +11,7 @@ bounded-range pair, since (1 - u)**2 / (1 - e**-epsilon) <= 1 - u for u = e**((x
 one (key ``log-concave-moves``), and narrower discrete Laplace noise wider (key ``wider-laplace``);
 at distance 1 it is randomized response, and at no distance does it exceed the one of its largest
 loss. Of curves that are lines the steeper dominates.  A pair that knows a curve as well dominates
-only what lies below both.  A matching that is not found proves nothing.
+only what is below both.  A matching that is not found proves nothing.
 
 Theorem (key ``wider-laplace``; the quotient of characteristic functions is a/b + (1 - a/b) times
 that of ratio b but for a positive factor; enumeration in tests).  Discrete Laplace noise with
@@ -45,12 +45,12 @@ if TYPE_CHECKING:  # for annotations alone: a composition arrives with its metho
 
 
 def largest_loss(composition: Composition) -> Fraction | None:
-    """Bound the largest loss, exactly where the pairs are known so; None where it is infinite."""
+    """Bound the largest loss, exactly if the pairs are known so; None if it is infinite."""
     if composition.renyi is not None:
         return None
     terms: list[Fraction] = []
     for pair, count in composition.pairs:
-        if _may_be_infinite(pair):
+        if any(part.infinity().high > 0 for part in (pair, *pair.factors())):
             return None
         match pair:
             case BoundedRangePair(epsilon=value):
@@ -59,31 +59,15 @@ def largest_loss(composition: Composition) -> Fraction | None:
                 terms.append(count * value)
             case DiscreteLaplacePair(scale=scale, distance=distance):
                 terms.append(count * distance / scale)
+            case FinitePair():
+                ratios = [p / q for p, q in zip(pair.p, pair.q, strict=True) if p and q]
+                terms.append(count * (log(max(ratios)).high if ratios else Fraction(0)))
             case _:
-                largest = _largest_of(pair)
-                if largest is None:
+                largest = pair.largest()
+                if math.isinf(largest):
                     return None
-                terms.append(count * largest)
+                terms.append(count * Fraction(largest))
     return exact_sum(terms)
-
-
-def _may_be_infinite(pair: Pair) -> bool:
-    """Return True if a pair, or one of those that stand above it in a product, leaks everything."""
-    if pair.infinity().high > 0:
-        return True
-    for part in pair.factors():  # noqa: SIM110  (asked for every release)
-        if part.infinity().high > 0:
-            return True
-    return False
-
-
-def _largest_of(pair: Pair) -> Fraction | None:
-    """Bound the largest loss of a pair: closely where all ratios are known, else by a float."""
-    if isinstance(pair, FinitePair):
-        ratios = [p / q for p, q in zip(pair.p, pair.q, strict=True) if p and q]
-        return log(max(ratios)).high if ratios else Fraction(0)
-    largest = pair.largest()
-    return None if math.isinf(largest) else Fraction(largest)
 
 
 def dominates(larger: Composition, smaller: Composition) -> bool:
@@ -97,7 +81,8 @@ def dominates(larger: Composition, smaller: Composition) -> bool:
     shared = free & needed
     free, needed = free - shared, needed - shared
     ranked = sorted(free, key=_rank)
-    return all(_take(free, ranked, pair, count) for pair, count in _largest_first(needed))
+    first = sorted(needed.items(), key=lambda item: _rank(item[0]), reverse=True)
+    return all(_take(free, ranked, pair, count) for pair, count in first)
 
 
 def largest_only(compositions: Sequence[Composition]) -> tuple[Composition, ...]:
@@ -116,10 +101,6 @@ def _higher(larger: RenyiCurve | None, smaller: RenyiCurve) -> bool:
         return False
     lines = not larger.orders and not smaller.orders
     return smaller.rho <= larger.rho if lines else smaller == larger
-
-
-def _largest_first(needed: Counter[Pair]) -> list[tuple[Pair, int]]:
-    return sorted(needed.items(), key=lambda item: _rank(item[0]), reverse=True)
 
 
 def _take(free: Counter[Pair], ranked: list[Pair], pair: Pair, count: int) -> bool:

@@ -3,7 +3,7 @@
 Trust: kernel.  Every closed form of this room rounds through these functions.
 
 Definition.  Each function returns an ``Interval`` that contains the true value; its width is about
-2**-BITS (for ``exp``: relative to the value, or 2**-BITS where the value is smaller than that).
+2**-BITS (for ``exp``: relative to the value, or 2**-BITS if the value is smaller than that).
 Theorem key: ``enclosure``.
 
 Definition.  Phi(x) = P[N(0, 1) <= x].
@@ -68,12 +68,9 @@ def normal_cdf(x: Fraction) -> Interval:
     For s = |x| the tail is 1/2 - phi(s) * (s + s**3/3 + s**5/15 + ...), a series of positive terms.
     """
     size = abs(x)
-    tail = _far_tail() if size > _FAR else _tail(size)
+    far = size > _FAR
+    tail = Interval(Fraction(0), exp(Fraction(-_FAR * _FAR, 2)).high / 2) if far else _tail(size)
     return tail if x < 0 else Interval(1 - tail.high, 1 - tail.low)
-
-
-def _far_tail() -> Interval:
-    return Interval(Fraction(0), exp(Fraction(-_FAR * _FAR, 2)).high / 2)
 
 
 def _tail(size: Fraction) -> Interval:

@@ -25,7 +25,6 @@ from pydantic import BaseModel, Field
 from discreet import __version__
 from discreet.documents import (
     PlanDocument,
-    PriceDocument,
     ProblemDocument,
     QuestionDocument,
     ReleaseDocument,
@@ -69,7 +68,7 @@ Share = Annotated[
     Field(description="Instead of a price: a part of the budget, such as '1%' or '1/100'."),
 ]
 Dataset = Annotated[
-    str | None, Field(description="Which dataset; may be left out where there is one.")
+    str | None, Field(description="Which dataset; may be left out if there is one.")
 ]
 
 
@@ -295,7 +294,7 @@ def _plan_words(plan: PlanDocument, share: Fraction) -> dict[str, Any]:
     standing = plan.standing
     return _told(
         {
-            "price": _price(plan.price),
+            "price": plan.price.paid,
             "share_of_budget": f"{float(100 * share):.3g} %",
             "answered_before": None if standing is None else standing.answered,
             "fits": standing is None or standing.fits,
@@ -316,7 +315,7 @@ def _answer_words(release: ReleaseDocument) -> dict[str, Any]:
             "covers": release.intervals,
             "warnings": release.warnings,
             "limits": [each.words for each in release.truncations],
-            "price": _price(release.price),
+            "price": release.price.paid,
             "free": release.replayed,
             "receipt": release.receipt,
             "entry": release.entry,
@@ -324,13 +323,6 @@ def _answer_words(release: ReleaseDocument) -> dict[str, Any]:
             "left": None if release.left is None else release.left.text,
         }
     )
-
-
-def _price(price: PriceDocument) -> dict[str, str]:
-    """Return a price in the words in which it is given, without components that follow from it."""
-    names = ("rho",) if price.epsilon is None else ("epsilon", "delta")
-    parts = {name: Fraction(getattr(price, name) or 0) for name in names}
-    return {name: f"{float(part):.6g}" for name, part in parts.items() if part}
 
 
 def _told(found: Mapping[str, Any]) -> dict[str, Any]:

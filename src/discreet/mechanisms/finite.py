@@ -108,7 +108,7 @@ def merge_equal_ratios(p: Row, q: Row) -> tuple[Row, Row]:
 
 @final
 class _Samplers:
-    """The samplers of all rows, built together at the first draw: time tells nothing of a row."""
+    """The samplers of all rows, built together at the first draw: time reveals nothing of a row."""
 
     __slots__ = ("_built", "_matrix")
 
@@ -239,13 +239,10 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
 
     def _gap(self, i: int, o: int) -> int | Fraction:
         x, y = self.inputs[i], self.outputs[o]
-        if all(_is_number(name) for name in (*self.inputs, *self.outputs)):
+        names = (*self.inputs, *self.outputs)
+        if all(isinstance(n, int | Fraction) and not isinstance(n, bool) for n in names):
             return abs(x - y)  # type: ignore[operator, no-any-return]
         return int(x != y)
-
-
-def _is_number(name: Hashable) -> bool:
-    return isinstance(name, int | Fraction) and not isinstance(name, bool)
 
 
 def _names(names: Iterable[Hashable] | None, count: int, what: str) -> tuple[Hashable, ...]:

@@ -18,6 +18,7 @@ there, has probability below exp(-8000).  Scales down to 2**-200 keep floats fro
 
 from __future__ import annotations
 
+import functools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -49,7 +50,7 @@ _pools: Final = _Pools()
 
 
 def draw_from_pool(law: Distribution) -> int:
-    """Return the next value of a distribution's block, drawing a new block where it is used up."""
+    """Return the next value of a distribution's block, drawing a new block if it is used up."""
     pools, stamp = _pools, process_stamp()
     if pools.stamp != stamp:
         pools.blocks, pools.stamp = {}, stamp
@@ -133,11 +134,11 @@ class Distribution(ABC):
         return self._pmf(whole(k, name="k"), checked_bits(bits))
 
     def cdf_bounds(self, k: int, bits: int = BITS) -> Interval:
-        """Enclose P[Z <= k], to a relative 2**-bits or so where it is small."""
+        """Enclose P[Z <= k], to a relative 2**-bits or so if it is small."""
         return self._cdf(whole(k, name="k"), checked_bits(bits))
 
     def survival_bounds(self, k: int, bits: int = BITS) -> Interval:
-        """Enclose P[Z > k], to a relative 2**-bits or so where it is small."""
+        """Enclose P[Z > k], to a relative 2**-bits or so if it is small."""
         return self._survival(whole(k, name="k"), checked_bits(bits))
 
     def log_survival_bounds(self, k: int, bits: int = BITS) -> Interval:
@@ -157,7 +158,7 @@ class Distribution(ABC):
         return self.survival_bounds(k).nearest()
 
     def log_survival(self, k: int) -> float:
-        """Return ln P[Z > k], rounded to a float; useful where P[Z > k] itself rounds to zero."""
+        """Return ln P[Z > k], rounded to a float; useful if P[Z > k] itself rounds to zero."""
         return self.log_survival_bounds(k).nearest()
 
     def quantile(self, p: ExactNumber) -> int:
@@ -165,19 +166,20 @@ class Distribution(ABC):
         chance = rational(p, name="p")
         if not 0 < chance < 1:
             raise OutOfRange("p is not strictly between 0 and 1; give a p inside (0, 1).")
-        return first_true(lambda k: self._reaches(k, chance), low=None, near=self._guess(chance))
 
-    def _guess(self, chance: Fraction) -> int:  # noqa: ARG002  where the search starts
-        return 0
-
-    def _reaches(self, k: int, chance: Fraction) -> bool:
-        """Decide P[Z <= k] >= chance on whichever tail is known more finely."""
-
-        def above(bits: int) -> Interval:
+        def above(k: int, bits: int) -> Interval:
+            """Enclose P[Z > k] by whichever tail is known more finely."""
             near = 2 * chance >= 1
             return self._survival(k, bits) if near else complement(self._cdf(k, bits))
 
-        return decide_at_most(above, 1 - chance, bits=FEW_BITS)
+        return first_true(
+            lambda k: decide_at_most(functools.partial(above, k), 1 - chance, bits=FEW_BITS),
+            low=None,
+            near=self._guess(chance),
+        )
+
+    def _guess(self, chance: Fraction) -> int:  # noqa: ARG002  where the search starts
+        return 0
 
 
 def decide_at_most(

@@ -6,38 +6,43 @@ a question to it can use is bounded (T1):
 
 - it names tables of the catalog and functions of a list, and nothing else is run;
 - DuckDB reads no file, loads no extension and keeps its settings;
-- questions are read and answered in a process of their own, with a limit on its memory, which is
-  ended if an answer takes too long or is too large (:mod:`discreet.pgwire.catalog_process`).
+- questions are read and answered in processes of their own (:func:`look_up`), whose memory and time
+  the operating system limits: a text can need any of both, whatever DuckDB is told.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import multiprocessing
+import os
+import pickle
 import re
 import resource
-import sys
+import signal
+import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 import duckdb
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from discreet.documents import DatasetDocument
 from discreet.errors import UnsupportedSQL
 from discreet.pgwire.statements import refused_catalog, tokens_of
 from discreet.pgwire.values import OIDS, type_oid
 
-_BYTES: Final = 768 << 20
+_MEMORY: Final = 1 << 30
+_SECONDS: Final = 5
 _ROWS: Final = 20_000
+_LARGEST: Final = 8 << 20
 _LETTERS: Final = 65_536
-_DEEPEST: Final = 30
 _SETTINGS: Final = {
     "memory_limit": "128MB",
     "max_temp_directory_size": "0KB",
@@ -47,6 +52,9 @@ _SETTINGS: Final = {
     "enable_external_access": "false",
     "lock_configuration": "true",
 }
+TOO_MUCH: Final = "this question about tables takes too long, or is too large."
+Found: TypeAlias = tuple[list[tuple[str, int]], list[tuple[Any, ...]]]
+"""Columns with the object ids of their types, and rows."""
 _FACTS: Final = (
     "database TEXT, of_table INT, name TEXT, number INT, column_name TEXT, kind INT, facts TEXT"
 )
@@ -93,7 +101,7 @@ class Catalog:
         for setting, value in _SETTINGS.items():
             run(f"SET {setting} = '{value}'")
 
-    def answer(self, sql: str) -> dict[str, Any]:
+    def answer(self, sql: str) -> Found:
         """Return the columns and rows of a question that was translated."""
         run = self._connection.execute
         try:
@@ -102,13 +110,13 @@ class Catalog:
             described = cursor.description or []
             rows = cursor.fetchmany(_ROWS + 1)
         except (duckdb.Error, MemoryError):
-            raise refused_catalog("this question about tables is not answered") from None
+            raise refused_catalog("this question about tables is not answered.") from None
         finally:
             run("ROLLBACK")
         if len(rows) > _ROWS:
-            raise refused_catalog(f"this question about tables has more than {_ROWS:,} rows")
+            raise refused_catalog(f"this question about tables has more than {_ROWS:,} rows.")
         columns = [(column[0], type_oid(str(column[1]))) for column in described]
-        return {"columns": columns, "rows": rows}
+        return columns, rows
 
 
 # --- contents -----------------------------------------------------------------------------------
@@ -164,59 +172,38 @@ _VERBS: Final = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE"})
 _INTEGERS: Final = frozenset({"oid", "xid", "cid", "int4", "int8", "int2", "regrole"})
 
 
-@lru_cache(maxsize=512)
-def translated(text: str, session: tuple[tuple[str, str], ...]) -> str | None:
-    """Return a question about the catalog alone in DuckDB's words; None if it is about tables.
-
-    Args:
-        text: one statement, with its parameters filled in.
-        session: what ``current_user``, ``version`` and other functions without arguments return.
-    """
-    tokens = tokens_of(text)
-    if len(text) > _LETTERS or not _is_shallow(tokens):
-        return None
-    tree = _parsed(text, tokens)
+def translated(text: str, values: Sequence[Any], session: Mapping[str, str]) -> str | None:
+    """Return a statement about the catalog alone in DuckDB's words; None if it is about tables."""
+    tree = _parsed(text) if len(text) <= _LETTERS else None
     if not isinstance(tree, exp.Query):
         return None
     named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     if not all(_place(table, named) is not None for table in tree.find_all(exp.Table)):
         return None
-    values = dict(session)
     for node in reversed(list(tree.walk())):  # inner ones first
-        changed = _changed(node, values, named)
+        changed = _changed(node, values, session, named)
         if changed is not node:
             node.replace(changed)
     if tree.find(exp.DML, exp.DDL, exp.Into, exp.Lock, exp.Placeholder, exp.Command):
-        raise refused_catalog("this question about tables is not answered")
+        raise refused_catalog("this question about tables is not answered.")
     try:
         return str(tree.sql(dialect="duckdb"))
     except (SqlglotError, RecursionError, ValueError):
         return None
 
 
-def _parsed(text: str, tokens: Sequence[Token]) -> Any:
+def _parsed(text: str) -> Any:
     """Return the tree of one statement, or None."""
-    for before, token in reversed(list(itertools.pairwise(tokens))):  # AS select, without quotes
+    for before, token in reversed(
+        list(itertools.pairwise(tokens_of(text)))
+    ):  # AS select, without quotes
         if before.token_type == TokenType.ALIAS and token.text.upper() in _VERBS:
             text = f'{text[: token.start]}"{token.text}"{text[token.end + 1 :]}'
     try:
-        (tree,) = _POSTGRES.parse(text)
+        (tree,) = _POSTGRES.parser().parse(tokens_of(text), text)
     except (SqlglotError, RecursionError, ValueError):
         return None
     return tree
-
-
-def _is_shallow(tokens: Sequence[Token]) -> bool:
-    """Say whether a text is parsed soon: each level of some words doubles the work (T1)."""
-    depth = deepest = words = 0
-    for before, token in zip([None, *tokens], tokens, strict=False):
-        opens = token.token_type in {TokenType.L_PAREN, TokenType.L_BRACKET}
-        closes = token.token_type in {TokenType.R_PAREN, TokenType.R_BRACKET}
-        depth += opens - closes
-        deepest = max(deepest, depth)
-        if opens and before is not None and before.token_type in Postgres.Parser.TYPE_TOKENS:
-            words += before.token_type not in {TokenType.VAR, TokenType.IDENTIFIER}
-    return deepest <= _DEEPEST and words <= 8
 
 
 def _place(table: exp.Table, named: set[str]) -> str | None:
@@ -235,8 +222,12 @@ def _place(table: exp.Table, named: set[str]) -> str | None:
     return place if place in _layout() else None
 
 
-def _changed(node: Any, session: Mapping[str, str], named: set[str]) -> Any:  # noqa: PLR0911  one case each
+def _changed(  # noqa: C901, PLR0911  one case each
+    node: Any, values: Sequence[Any], session: Mapping[str, str], named: set[str]
+) -> Any:
     match node:
+        case exp.Parameter() if node.name.isdigit() and 0 < int(node.name) <= len(values):
+            return exp.convert(values[int(node.name) - 1])
         case exp.Table():
             return _table(node, named)
         case exp.CTE():
@@ -291,7 +282,7 @@ def _operated(node: Any) -> Any:
         "=": exp.EQ(this=left, expression=right),
     }
     if sign not in found:
-        raise refused_catalog("this operator is not answered")
+        raise refused_catalog("this operator is not answered.")
     return found[sign]
 
 
@@ -331,7 +322,7 @@ def _called(node: Any, session: Mapping[str, str]) -> Any:
     if name == "json_build_object":
         return exp.Anonymous(this="json_object", expressions=node.expressions)
     if name not in _defined() and name not in _ALLOWED:
-        raise refused_catalog(f"the function {name[:60]} is not answered about the catalog")
+        raise refused_catalog(f"the function {name[:60]} is not answered about the catalog.")
     return node
 
 
@@ -341,35 +332,56 @@ _ALLOWED: Final = frozenset(_FUNCTIONS.split())
 # --- the process ----------------------------------------------------------------------------------
 
 
-def main() -> None:
-    """Answer questions, one a line, until there are no more."""
-    catalogs: dict[str, tuple[str, Catalog]] = {}
-    for line in sys.stdin.buffer:
-        asked = json.loads(line)
-        known = catalogs.get(asked["name"])
-        if known is None or known[0] != asked["dataset"]:
-            document = DatasetDocument.read(json.loads(asked["dataset"]))
-            known = asked["dataset"], Catalog(asked["name"], document)
-            if not catalogs:
-                _limit_memory()
-            catalogs[asked["name"]] = known
-        told: dict[str, Any]
-        try:
-            sql = translated(asked["text"], tuple(map(tuple, asked["session"])))
-            told = {} if sql is None else known[1].answer(sql)
-        except UnsupportedSQL as error:
-            told = {"refused": error.what}
-        sys.stdout.write(json.dumps(told, default=str) + "\n")
-        sys.stdout.flush()
+def begin_process() -> None:
+    """End with the server, however that ends, and write nothing to its log."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _limit_memory() -> None:
-    """Map no more than some memory beyond what is mapped now."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    most = pages * resource.getpagesize() + _BYTES
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def _end_with_parent() -> None:
+    server = multiprocessing.parent_process()
+    assert server is not None  # noqa: S101  it has started this process
+    server.join()
+    os._exit(0)
 
 
-if __name__ == "__main__":
-    main()
+def look_up(
+    name: str,
+    dataset: str,
+    text: str,
+    values: Sequence[Any],
+    session: Mapping[str, str],
+) -> Found | str | None:
+    """Answer a statement in a worker process; return words if it is refused.
+
+    Args:
+        name: of the dataset.
+        dataset: what is public about it, as JSON.
+        text: one statement.
+        values: those of its parameters.
+        session: what ``current_user``, ``version`` and other functions without arguments return.
+
+    Returns:
+        The columns and rows; None for a statement that is about tables.
+    """
+    catalog = _catalog(name, dataset)
+    for what, most in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_DATA, _MEMORY),
+        (resource.RLIMIT_CPU, int(time.process_time()) + 1 + _SECONDS),
+    ):
+        resource.setrlimit(what, (most, resource.getrlimit(what)[1]))
+    try:
+        sql = translated(text, values, session)
+        found = None if sql is None else catalog.answer(sql)
+    except UnsupportedSQL as error:
+        return error.what
+    except MemoryError:
+        return TOO_MUCH
+    return TOO_MUCH if len(pickle.dumps(found)) > _LARGEST else found
+
+
+@lru_cache(maxsize=8)
+def _catalog(name: str, dataset: str) -> Catalog:
+    return Catalog(name, DatasetDocument.read(json.loads(dataset)))

@@ -24,10 +24,8 @@ from discreet.pgwire.statements import (
     Settings,
     Statement,
     confirmation,
-    filled,
     pairs_of_options,
     parameters_of,
-    price_words,
     refused_statement,
     statements,
 )
@@ -103,7 +101,7 @@ class Connection:
         self._portals: dict[str, Portal] = {}
         self._described: str | None = None
         self._work: asyncio.Task[Any] | None = None
-        self._token = self._database = ""
+        self._token = self._database = self._receipt = ""
         self._caller: Caller | None = None
         self.key = door.new_key()
 
@@ -276,7 +274,7 @@ class Connection:
             raise Refusal("42P05", "a prepared statement with this name exists.")
         statement = found[0] if found else None
         wanted = 0 if statement is None else parameters_of(statement.text)
-        if wanted > 1000:
+        if max(wanted, text.count("$")) > 1000:  # each is filled in, in a time of its own (T1)
             raise Refusal("54000", "a statement has at most 1000 parameters.")
         oids += [0] * (wanted - len(oids))
         self._prepared[name] = Prepared(statement, oids)
@@ -451,7 +449,7 @@ class Connection:
         if name == "discreet.remaining":
             told = await self._call("GET", "budget")
             return Result("SHOW", [(name, 25)], [[BudgetDocument.read(told["remaining"]).text]])
-        value = self._settings.value(name)
+        value = self._receipt if name == "discreet.receipt" else self._settings.value(name)
         if value is None:
             raise Refusal("42704", f'there is no setting "{name[:60]}".', hint="SHOW ALL.")
         return Result("SHOW", [(name, 25)], [[value]])
@@ -471,9 +469,9 @@ class Connection:
             "current_schema": "public",
             "version": f"PostgreSQL {VERSION} (discreet {__version__})",
         }
-        session = tuple(sorted({**self._settings.all(), **names}.items()))
-        text = filled(statement.text, values)
-        found = await self._waited(self._door.look_up(caller, self._database, text, session))
+        session = {**self._settings.all(), **names}
+        work = self._door.look_up(caller, self._database, statement.text, values, session)
+        found = await self._waited(work)
         return None if found is None else Result("", *found)
 
     async def _call(self, method: str, *path: str, **more: Any) -> Any:
@@ -521,6 +519,7 @@ class Connection:
     async def _asked(self, statement: Statement, values: Sequence[Any]) -> Result:
         """Ask a question: it is charged, unless its answer is on record."""
         release = ReleaseDocument.read(await self._question(statement.text, values))
+        self._receipt = release.receipt or ""
         columns = list(self._outputs(release))
         rows = [[row.get(name) for name, _ in columns] for row in release.rows]
         return Result("", columns, rows, list(self._notices(release)))
@@ -528,8 +527,8 @@ class Connection:
     def _notices(self, release: ReleaseDocument) -> Iterator[tuple[str, str, str]]:
         for warning in release.warnings:
             yield "WARNING", warning, ""
-        price = price_words(release.price.model_dump())
-        words = "is on record, and free" if release.replayed else f"costs {price}"
+        price = ", ".join(f"{name} {part}" for name, part in release.price.paid.items())
+        words = "is on record, and free" if release.replayed else f"costs {price or 'nothing'}"
         if any(each.interval for each in release.columns) and not self._settings.intervals:
             chance = f"{float(100 * Fraction(release.confidence)):.4g}"
             words += f"; {chance} % intervals: SET discreet.intervals = on"

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-import queue
+import multiprocessing
 import socket
 import ssl
 import time
 from collections import Counter as Tally
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.noise import SYSTEM
-from discreet.pgwire.catalog_process import CatalogProcess
+from discreet.pgwire.catalog import TOO_MUCH, Found, begin_process, look_up
 from discreet.pgwire.connection import Connection
+from discreet.pgwire.statements import refused_catalog
 from discreet.pgwire.wire import Refusal, Wire
 from discreet.service.http.calls_within import calls_within
 from discreet.service.http.server import listening_socket
@@ -76,10 +78,9 @@ class SqlDoor:
         self._people: Tally[str] = Tally()
         self._turns: dict[str, asyncio.Lock] = {}
         self._documents: dict[str, tuple[float, str]] = {}
-        self._processes: queue.SimpleQueue[CatalogProcess] = queue.SimpleQueue()
+        self._processes: asyncio.Queue[ProcessPoolExecutor] = asyncio.Queue()
         for _ in range(_PROCESSES):
-            self._processes.put(CatalogProcess())
-        self._threads = ThreadPoolExecutor(_PROCESSES, thread_name_prefix="discreet-catalog")
+            self._processes.put_nowait(_process())
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -92,9 +93,8 @@ class SqlDoor:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            self._threads.shutdown(wait=True, cancel_futures=True)
             for _ in range(_PROCESSES):
-                self._processes.get().close()
+                self._processes.get_nowait().shutdown(wait=True, cancel_futures=True)
 
     async def _met(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -176,22 +176,27 @@ class SqlDoor:
         return calls_within(self._app, headers=headers, peer=(peer, 0), base="http://localhost")
 
     async def look_up(
-        self, caller: Caller, dataset: str, text: str, session: Sequence[tuple[str, str]]
-    ) -> tuple[list[tuple[str, int]], list[list[Any]]] | None:
+        self,
+        caller: Caller,
+        dataset: str,
+        text: str,
+        values: Sequence[Any],
+        session: Mapping[str, str],
+    ) -> Found | None:
         """Answer what is about a catalog alone, one such question of a person at a time."""
-
-        def work() -> Any:
-            document = self._document(caller, dataset)
-            asked = {"name": dataset, "dataset": document, "text": text, "session": session}
-            process = self._processes.get()
-            try:
-                told = process.ask(asked)
-            finally:
-                self._processes.put(process)
-            return (told["columns"], told["rows"]) if told else None
-
         async with self._turns[caller.person]:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            document = await asyncio.to_thread(self._document, caller, dataset)
+            process = await self._processes.get()
+            try:
+                work = process.submit(look_up, dataset, document, text, values, session)
+                found = await asyncio.wrap_future(work)
+            except BrokenProcessPool:  # it has met a limit
+                process, found = _process(), TOO_MUCH
+            finally:
+                self._processes.put_nowait(process)
+        if isinstance(found, str):
+            raise refused_catalog(found)
+        return found
 
     def _document(self, caller: Caller, dataset: str) -> str:
         """Return what is public about a dataset, as its data has been for some seconds."""
@@ -202,3 +207,11 @@ class SqlDoor:
         found = json.dumps(told)
         self._documents[dataset] = now, found
         return found
+
+
+def _process() -> ProcessPoolExecutor:
+    """Start a process for questions about catalogs, so that it is ready when it is first asked."""
+    context = multiprocessing.get_context("spawn")
+    process = ProcessPoolExecutor(1, mp_context=context, initializer=begin_process)
+    process.submit(int)
+    return process

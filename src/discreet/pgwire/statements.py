@@ -1,6 +1,6 @@
 """What a client sends: statements, settings of its session, and questions with their price.
 
-Trust: public.  Whatever is not known here goes to the service as a question, which refuses what it
+Trust: public.  Any other statement goes to the service as a question, which refuses what it
 does not answer before anything is spent.
 """
 
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, ClassVar, Final, final
 
 from sqlglot.dialects.postgres import Postgres
@@ -92,6 +92,10 @@ class _Tokenizer(Postgres.Tokenizer):
     """In which $1,$2 are two parameters, and not the start of a quoted text."""
 
     HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
+    SINGLE_TOKENS: ClassVar[dict[str, TokenType]] = {
+        **Postgres.Tokenizer.SINGLE_TOKENS,
+        "$": TokenType.PARAMETER,
+    }
 
 
 _TOKENIZER: Final = _Tokenizer(dialect=Postgres())
@@ -108,7 +112,7 @@ def tokens_of(text: str) -> list[Token]:
 def refused_catalog(what: str) -> UnsupportedSQL:
     """Return the refusal of a question about tables."""
     return UnsupportedSQL(
-        what=f"{what}.",
+        what=what,
         why="what is public about tables is in information_schema and pg_catalog.",
         do="SELECT table_name, column_name, data_type FROM information_schema.columns.",
     )
@@ -117,10 +121,13 @@ def refused_catalog(what: str) -> UnsupportedSQL:
 def statements(text: str) -> list[Statement]:
     """Cut a text at its semicolons, in a time that grows with its length alone (T1).
 
-    >>> [each.word for each in statements("BEGIN; ((SELECT ';' -- ;")]
+    Comments before a statement are left out: tools sign with them.
+
+    >>> [each.word for each in statements("/* dbt */ BEGIN; ((SELECT ';' -- ;")]
     ['BEGIN', 'SELECT']
     """
-    _check_length(len(text))
+    if len(text) > _LETTERS:
+        raise _refused_length(f"a text has more than {_LETTERS:,} characters")
     found: list[Statement] = []
     part: list[Token] = []
     try:
@@ -143,11 +150,6 @@ def statements(text: str) -> list[Statement]:
     return found
 
 
-def _check_length(letters: int) -> None:
-    if letters > _LETTERS:
-        raise _refused_length(f"a text has more than {_LETTERS:,} characters")
-
-
 def _refused_length(what: str) -> OutOfRange:
     return OutOfRange(
         what=f"{what}.",
@@ -162,39 +164,18 @@ def without_schema(text: str, database: str) -> str:
     >>> without_schema('SELECT "public"."visits"."ward" FROM clinic.public.visits', "clinic")
     'SELECT "visits"."ward" FROM visits'
     """
-    kept, at = [], 0
-    for path in _paths(tokens_of(text)):
-        names = [each.text.lower() for each in path]
-        schema = 1 if names[0] == database and len(names) > 2 else 0
-        if names[schema] == "public" and len(names) > schema + 1:
-            kept.append(text[at : path[0].start])
-            at = path[schema + 1].start
-    return "".join([*kept, text[at:]])
-
-
-def _paths(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield names with dots between them."""
-    path: list[Token] = []
-    for place, token in enumerate(tokens):
+    tokens = tokens_of(text)
+    kept, at, path = [], 0, list[Token]()
+    for place, token in enumerate(tokens[:-1]):
         if token.token_type == TokenType.DOT:
             continue
-        if place and tokens[place - 1].token_type == TokenType.DOT:
-            path.append(token)
-        else:
-            if path:
-                yield path
-            path = [token]
-    if path:
-        yield path
-
-
-def _places(text: str) -> Iterator[tuple[Token, int]]:
-    """Yield each $ with the number behind it."""
-    tokens = tokens_of(text)
-    for sign, number in itertools.pairwise(tokens):
-        together = number.start == sign.end + 1 and re.fullmatch("[0-9]{1,5}", number.text)
-        if sign.text == "$" and together:
-            yield sign, int(number.text)
+        path.append(token)
+        if tokens[place + 1].token_type != TokenType.DOT:
+            path = []
+        elif [each.text.lower() for each in path[:3]] in (["public"], [database, "public"]):
+            kept.append(text[at : path[0].start])
+            at = tokens[place + 1].end + 1
+    return "".join([*kept, text[at:]])
 
 
 def parameters_of(text: str) -> int:
@@ -203,36 +184,16 @@ def parameters_of(text: str) -> int:
     >>> parameters_of("SELECT COUNT(*) FROM t WHERE a IN ($1,$2) AND b = '$3'")
     2
     """
-    return max((number for _, number in _places(text)), default=0)
-
-
-def filled(text: str, values: Sequence[Any]) -> str:
-    """Return a text with values in the place of its parameters.
-
-    >>> filled("SELECT $1, $2", ["it's", None])
-    "SELECT 'it''s', NULL"
-    """
-    parts, at, letters = [], 0, len(text)
-    literals = [_literal(each) for each in values]
-    for sign, number in _places(text):
-        if not 0 < number <= len(values):
-            raise OutOfRange(f"there is no value for the parameter ${number}.")
-        letters += len(literals[number - 1])
-        _check_length(letters)  # one value may stand in many places (T1)
-        parts += [text[at : sign.start], literals[number - 1]]
-        at = sign.end + 1 + len(str(number))
-    return "".join([*parts, text[at:]])
-
-
-def _literal(value: Any) -> str:
-    match value:
-        case None:
-            return "NULL"
-        case bool() | int() | float() | Decimal():
-            return str(value).upper()
-        case _:
-            escaped = str(value).replace("'", "''")
-            return f"'{escaped}'"
+    return max(
+        (
+            int(number.text)
+            for sign, number in itertools.pairwise(tokens_of(text))
+            if sign.text == "$"
+            and number.start == sign.end + 1
+            and re.fullmatch("[0-9]{1,5}", number.text)
+        ),
+        default=0,
+    )
 
 
 @final
@@ -385,7 +346,7 @@ def _refused(what: str) -> OutOfRange:
 
 
 def refused_statement(word: str) -> UnsupportedSQL:
-    """Return the refusal of a statement that is no question."""
+    """Return the refusal of a statement that is not a question."""
     cursors = word in {"DECLARE", "FETCH", "MOVE"}
     return UnsupportedSQL(
         what=f"{word} is not answered here.",
@@ -409,18 +370,7 @@ def pairs_of_options(options: str) -> Iterator[tuple[str, str]]:
     >>> dict(pairs_of_options("-c discreet.epsilon=0.1 --discreet.intervals=on"))
     {'discreet.epsilon': '0.1', 'discreet.intervals': 'on'}
     """
-    for each in re.findall(r"(?:-c\s*|--)((?:\\.|[^\s\\])+)", options):
-        name, _, value = re.sub(r"\\(.)", r"\1", each).partition("=")
+    words = re.sub(r"(^|\s)-c\s*", r"\1--", options)
+    for word in shlex.split(words):
+        name, _, value = word.removeprefix("--").partition("=")
         yield name.replace("-", "_"), value
-
-
-def price_words(price: Mapping[str, Any]) -> str:
-    """Say a price, without the parts that follow from it.
-
-    >>> price_words({"epsilon": "1/10", "delta": None, "rho": "1/200"})
-    'epsilon 0.1'
-    """
-    names = ("rho",) if price.get("epsilon") is None else ("epsilon", "delta")
-    parts = {name: Fraction(price.get(name) or 0) for name in names}
-    found = [f"{name} {float(part):.6g}" for name, part in parts.items() if part]
-    return ", ".join(found) or "nothing"

@@ -19,7 +19,9 @@ from discreet.accounting.amounts import amount_up, format_up
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
+from discreet.plan.pricing.cube_strategy import CubeStrategy
 from discreet.plan.pricing.group_sensitivity import Noise, ScoredChoice, root_up, trees_of
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.statistics.truncation import brief_cuts
 from discreet.requests.engine_request import EngineRequest
 from discreet.units import describe_unit
@@ -73,7 +75,7 @@ def shown_price(price: Price) -> str:
 
 
 def brief_price(price: Price) -> str:
-    """Say what is paid in one currency: epsilon and delta where there is an epsilon."""
+    """Say what is paid in one currency: epsilon and delta if there is an epsilon."""
     first, _, rest = shown_price(price).partition("; ")
     return first if price.epsilon is not None else first + rest
 
@@ -161,7 +163,10 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
     if not far.moved(relation):
         return f"{noise.measure}: {about[noise.measure]}, a public number that costs nothing"
     cells = far.strategy
+    cube = far.cells if isinstance(far, CellSensitivity) and cells is None else None
     step = step if cells is None else Fraction(1, cells.unit)
+    if isinstance(cube, CubeStrategy):
+        step *= Fraction(cube.step, max(cube.factors))
     unit = " times the bounds of a row" if cells is not None and cells.source.scaled else ""
     if isinstance(noise.mechanism, Gaussian):
         deviation = Fraction(noise.mechanism.width)
@@ -172,8 +177,8 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
         width = f"Laplace noise of scale {short_number(scale * step)}{unit}"
         moved = f"{short_number(steps * step)}{unit} in L1"
     share, what = _share(noise, plan), about[noise.measure]
-    if cells is not None:
-        what = f"{what}, {cells.words}"
+    if isinstance(far, CellSensitivity):
+        what = f"{what}, {far.cells.words}"
     return f"{noise.measure}: {what}, moved by {moved}; {width}; {share}"
 
 
@@ -342,7 +347,7 @@ def _truncations(plan: Plan) -> Iterator[Branch]:
 
 
 def _standing(plan: Plan) -> Iterator[Branch]:
-    """Say what the ledger says, where there is one."""
+    """Say what the ledger says, if there is one."""
     preview = plan.budget_preview
     if preview is not None:
         there = "" if preview.entry is not None or plan.scope == Box.everything() else " there"
@@ -369,6 +374,10 @@ def _groups(plan: Plan) -> Iterator[Branch]:
     if not request.keys:
         yield Branch("has one group")
     elif plan.selection is None:
+        if plan.cube is not None:
+            rows = sum(map(plan.cube.cells, plan.cube.sets))
+            yield Branch(f"has {rows} public groups of {names}, on {len(plan.cube.sets)} levels")
+            return
         shown = "" if plan.having_threshold is None else _reached(plan.having_threshold)
         yield Branch(f"has {len(request.public or ())} public groups of {names}{shown}")
     else:
@@ -436,7 +445,7 @@ def _releases(plan: Plan) -> Iterator[Branch]:
 
 
 def _both(plan: Plan) -> Iterator[Branch]:
-    """Say what bounds and answer cost, where both are paid for."""
+    """Say what bounds and answer cost, if both are paid for."""
     if plan.search is not None:
         yield Branch(f"the bounds {shown_price(plan.search.price)}")
         yield Branch(f"the answer {shown_price(plan.search.promise.price)}")

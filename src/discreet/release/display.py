@@ -190,7 +190,7 @@ def text_of(release: Release, *, details: bool = False) -> str:
 
 
 def _one_bar(column: Sequence[ShownCell]) -> str:
-    """Return the bar that all cells share; nothing where there is none, or a single row."""
+    """Return the bar that all cells share; nothing if there is none, or a single row."""
     bars = {cell.text.partition(" ± ")[2] for cell in column}
     (bar, *others) = bars or {""}
     return f"± {bar}" if bar and not others and len(column) > 1 else ""
@@ -399,7 +399,7 @@ def bars(release: Release, name: str | None) -> tuple[Any, ...]:
     turn: dict[str, Any] = {"rotation": 45, "ha": "right"} if turned else {}
     axes[-1].set_xticks(range(0, len(labels), step), labels[::step], **turn, **_AS_IT_IS)
     axes[-1].set_xlabel(plain(", ".join(key.name for key in keys)), **_AS_IT_IS)
-    beside = 0.6 if len(release) > 1 else 1.5  # a single bar is no wall
+    beside = 0.6 if len(release) > 1 else 1.5  # a single bar is not a wall
     axes[-1].set_xlim(-beside, max(len(release), 1) - 1 + beside)
     said = _below(release, lines=any(lines), left_out=() if name is not None else others)
     figure.supxlabel("\n".join(said), fontsize="small", **_AS_IT_IS)
@@ -409,7 +409,8 @@ def bars(release: Release, name: str | None) -> tuple[Any, ...]:
 def keys_and_measures(release: Release) -> tuple[list[ReleasedColumn], ...]:
     """Return the columns that name groups, those that can be drawn, and the others.
 
-    After ``map``, numbers that are no keys of the question are drawn, and other values name groups.
+    After ``map``, numbers that are not keys of the question are drawn, and other values name
+    groups.
     """
     slots = {estimate.slot for estimate in release.plan.estimates}
     layout = release.plan.layout
@@ -442,11 +443,11 @@ def _below(release: Release, *, lines: bool, left_out: Sequence[ReleasedColumn])
         yield f"Lines are {percent} intervals for the noise alone{cut}."
     if left_out:
         names = plain(", ".join(column.name for column in left_out))
-        yield f"Not drawn, because they are no numbers: {names}."
+        yield f"Not drawn, because they are not numbers: {names}."
 
 
 def group_labels(keys: Sequence[ReleasedColumn], rows: int) -> list[str]:
-    """Return the keys of every row, or its number where several rows have no key."""
+    """Return the keys of every row, or its number if several rows have no key."""
     if keys:
         values = zip(*(key.values.to_pylist() for key in keys), strict=True)
         return [", ".join(map(plain, row)) for row in values]

@@ -59,7 +59,7 @@ class Release(Tabular, Explainable):
     """A table: a column for everything that was asked, and two for the ends of its intervals.
 
     ``parts`` holds the output of the mechanisms for all groups, even those that a condition or a
-    limit leaves out: it has been paid for.  Where there are more groups than could be listed, it
+    limit leaves out: it has been paid for.  If there are more groups than could be listed, it
     covers those that reach a threshold.  After ``map`` it is empty.
 
     Attributes:
@@ -67,7 +67,7 @@ class Release(Tabular, Explainable):
         columns: what was asked, in its order.
         receipt: where the ledger stood, once the answer is recorded.
         replayed: whether it had been recorded before, and so cost nothing.
-        private: false if it comes from a rehearsal, where nothing is protected.
+        private: false if it comes from a rehearsal, if nothing is protected.
         sources: the tables that were read, each with the name of its state: "source 2" is the
             third that the ledger has met.
         share: the share of rows that limits leave out, if an estimate of it was bought.
@@ -117,7 +117,7 @@ class Release(Tabular, Explainable):
 
     @property
     def confidence(self) -> Fraction:
-        """With which probability a number without noise lies in its interval."""
+        """With which probability a number without noise is in its interval."""
         return self.plan.confidence
 
     @property
@@ -145,7 +145,7 @@ class Release(Tabular, Explainable):
 
         Numbers are shown inside of their intervals, which end at what is possible.  With
         ``unclipped``, columns ``_unclipped`` hold them as noise left them: take these for sums and
-        means over groups, since only their errors are zero in the mean.
+        means over groups, since only their errors are zero on average.
         """
         return table_of(self.columns, unclipped=unclipped)
 

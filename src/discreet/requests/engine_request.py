@@ -4,8 +4,8 @@ Trust: kernel.  The sensitivity that noise is scaled to is the one that is state
 
 Definition.  The rows of the relation are those of the question, before any aggregation.  Each row
 belongs to a unit: the rows that agree on the unit's expressions (a row with a NULL among them is
-dropped), or the row alone where there are none.  A unit *touches* the groups of its rows; NULL is a
-key like any other, and floats have one zero.  Where public keys are given, rows of other groups
+dropped), or the row alone if there are none.  A unit *touches* the groups of its rows; NULL is a
+key like any other, and floats have one zero.  If public keys are given, rows of other groups
 are dropped first.  Of the groups that a unit touches, at most ``groups`` are *kept*; which ones
 depends on the unit's own rows and on public numbers alone.  What a unit adds to a kept group is
 bounded by the measure, again from its own rows in this group alone.  The answers are sums over
@@ -28,7 +28,7 @@ is the union over units of what is computed from the rows of each and from publi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 from typing import Final, final
 
@@ -51,7 +51,9 @@ __all__ = [
     "Leaves",
     "Measure",
     "PublicGroups",
+    "ScalarMeasure",
     "Total",
+    "measured_expressions",
 ]
 
 _WIDEST: Final = 2**40
@@ -80,7 +82,7 @@ class KeyColumn:
     type: Type
 
     def holds(self, value: object) -> bool:  # noqa: PLR0911  one for each type
-        """Whether a value may stand in this column.
+        """Whether a value may be in this column.
 
         >>> from discreet.query.expressions import Column
         >>> KeyColumn("beds", Column("beds"), Type.INTEGER).holds(True)
@@ -113,7 +115,7 @@ class Total:
     unit counts as ``rows`` rows of its own mean.  Then t is clamped to [``low``, ``high``].
     With ``per``, the name of an earlier total from 0 to k of which the unit adds c to the group, it
     is clamped once more, to [c ``low`` / k, c ``high`` / k]: k divides both.
-    Theorem (key ``within-count``).  Whatever the data holds and whatever planning believed, a unit
+    Theorem (key ``within-count``).  For any data, and whatever planning believed, a unit
     that adds c to the total named ``per`` adds a number from c low / k to c high / k.
     Proof.  Both are clamped in the same row of the unit and the group, the count first.
 
@@ -135,6 +137,11 @@ class Total:
         int64_range(whole(self.high, name="high", low=self.low), name="high")
         if self.rows is not None:
             whole(self.rows, name="rows", low=1)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Between which numbers one unit moves the total of one group."""
+        return self.low, self.high
 
     @property
     def most(self) -> int:
@@ -162,6 +169,11 @@ class DistinctCount:
     def __post_init__(self) -> None:
         """Refuse a bound that leaves nothing."""
         whole(self.most, name="most", low=1)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Between which numbers one unit moves the number of one group."""
+        return 0, self.most
 
 
 @final
@@ -246,9 +258,9 @@ class CellSums:
 
     Definition.  A row is in the cell that its expression names; one that is NULL or outside counts
     nowhere.  Its value is clamped to [``low``, ``high``]; NULL is zero.  In a unit and a group let
-    n be the number of rows in cells, whatever their values, and t(c) the exact sum of the values in
-    cell c.  If n > ``rows``, t(c) becomes t(c) rows / n, rounded toward zero: the unit counts as
-    ``rows`` rows of its own mean.
+    n be the number of rows in cells, regardless of their values, and t(c) the exact sum of the
+    values in cell c.  If n > ``rows``, t(c) becomes t(c) rows / n, rounded toward zero: the unit
+    counts as ``rows`` rows of its own mean.
     Theorem (key ``joint-sums``).  With w(c) = min(1, rows / n) times the unit's rows in cell c, all
     w(c) of a unit and a group add up to at most ``rows``, and the unit adds a number between
     w(c) min(low, 0) and w(c) max(high, 0) to cell c.  Measures with the same cells and the same
@@ -284,7 +296,21 @@ class CellSums:
             )
 
 
-Measure = Total | DistinctCount | DistinctSum | Leaves | CellSums
+ScalarMeasure = Total | DistinctCount | DistinctSum
+"""The measures that are one number in each group."""
+Measure = ScalarMeasure | Leaves | CellSums
+
+
+def measured_expressions(measure: Measure) -> tuple[Expression, ...]:
+    """Return what a measure reads of each row.
+
+    >>> from discreet.query.expressions import Column
+    >>> measured_expressions(DistinctCount(name="drugs", expression=Column("drug"), most=3))
+    (Column(name='drug', table=None),)
+    """
+    found = (getattr(measure, item.name) for item in fields(measure))
+    return tuple(each for each in found if isinstance(each, Expression))
+
 
 PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 """A list of groups, or all combinations of some values."""
@@ -295,8 +321,8 @@ PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 class EngineRequest:
     """A bound relation, whose rows belong to units and groups, and what is measured in each group.
 
-    ``unit`` is empty where each row is a unit, and then ``groups`` is None.  ``public`` are all
-    possible groups, where these are known beforehand.  If they are listed, all of them
+    ``unit`` is empty if each row is a unit, and then ``groups`` is None.  ``public`` are all
+    possible groups, if these are known beforehand.  If they are listed, all of them
     have an answer, in their order.  If they are a product, those have one that some kept unit
     touches, in the order of their keys.
 
@@ -376,7 +402,7 @@ def _check_counts(totals: tuple[Total, ...]) -> None:
             or not total.low <= 0 <= total.high
         ):
             raise OutOfRange(
-                what="a total is to lie within a count that does not fit it.",
+                what="a total is to be within a count that does not fit it.",
                 why="what one unit may add for each row it counts must be a whole number.",
                 do="report this as a bug.",
             )

@@ -182,7 +182,7 @@ def question_of(
             return _read(asked, dialect, parameters_of(params))
         case _ if params is not None:
             raise WrongKind(
-                what="params are given for a question that is no text.",
+                what="params are given for a question that is not text.",
                 why="parameters are marks in the text of SQL.",
                 do="write the values where the question is built.",
             )

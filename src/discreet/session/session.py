@@ -322,7 +322,7 @@ class Session(Labeled):
     ) -> Plan:
         """Plan a question, or find a plan of this session.
 
-        ``confirm`` is None where nothing may be bought: neither limits nor groups of WITH.
+        ``confirm`` is None if nothing may be bought: neither limits nor groups of WITH.
         """
         self._check_open()
         dialect, params = price.pop("dialect", None) or self._dialect, price.pop("params", None)

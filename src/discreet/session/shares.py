@@ -26,6 +26,8 @@ _TRIES: Final = 4
 _NEARLY: Final = 1 - Fraction(1, 10**9)
 _WORTH: Final = 1.2
 _MOST: Final = Fraction(1)
+_MOST_OUTPUTS: Final = 64
+"""A question with more of them is not planned again to see whether it would err less."""
 
 Planned = Callable[[Mapping[str, Any]], "Plan"]
 """Plans a question at a price, such as ``{"epsilon": Fraction(1, 10)}``."""
@@ -51,7 +53,7 @@ def read_share(given: object) -> Fraction:
 
 
 def amounts_of_plan(budget: Budget, plan: Plan) -> Sequence[int]:
-    """Return what a budget counts for a plan; a delta is spent only where it has to be."""
+    """Return what a budget counts for a plan; a delta is spent only if it has to be."""
     try:
         return budget.price(plan.loss)
     except WrongKind:
@@ -135,6 +137,8 @@ def better_share(plan: Plan, planned: Planned, budget: Budget) -> str:
     """
     most = budget.limit[0]
     if len(budget.currency.routes) == 1 or plan.price.epsilon is None or not most:
+        return ""
+    if len(plan.layout.outputs) > _MOST_OUTPUTS:
         return ""
     share = min(Fraction(amounts_of_plan(budget, plan)[0], most), _MOST)
     try:

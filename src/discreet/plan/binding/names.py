@@ -211,7 +211,7 @@ class _Binding:
         return None
 
     def _added(self, node: Aggregate, argument: Expression) -> Aggregate:
-        """Count what is true as 1, and what is false as 0, where truth values are added up."""
+        """Count what is true as 1, and what is false as 0, if truth values are added up."""
         if not isinstance(argument, Literal) and typed(argument, self.types) is Type.BOOLEAN:
             argument = Cast(argument, Type.INTEGER, span=argument.span)
         where = None if node.where is None else transformed(node.where, self)
@@ -279,7 +279,7 @@ _TRUTH: Final = {
 
 
 def _as_truth(text: Expression) -> Expression:
-    """Return a written text as a truth value, where it is one; else the text itself."""
+    """Return a written text as a truth value, if it is one; else the text itself."""
     written = text.value if isinstance(text, Literal) else None
     value = _TRUTH.get(written.lower()) if isinstance(written, str) else None
     return text if value is None else Literal(value, span=text.span)

@@ -24,7 +24,7 @@ bounds and categories, rows and groups of a unit, one row for each key of a publ
 show whether they are true, or because a row that breaks them cannot be told from one that does not:
 
     names      a unit keeps its name across tables, files and time
-    stay       where each row is a unit, its values stay what they are
+    stay       if each row is a unit, its values stay what they are
     constant   all rows of a unit agree in a column
     same       several such columns hold the same, in all their tables and whatever these become
     link       each value of a key that other tables point to belongs to one unit
@@ -109,7 +109,7 @@ def _column(text: str, tables: Mapping[str, TableFacts], label: str) -> tuple[st
     if facts is None or declared is None or facts.public or not declared.constant:
         raise bad(
             f"same.{label}",
-            f"'{text}' is no column of a private table that is declared constant",
+            f"'{text}' is not a column of a private table that is declared constant",
             "write 'table.column', and declare constant = true for the column",
         )
     if folded(column) in map(folded, facts.unit):
@@ -125,7 +125,7 @@ def same_columns(
     Args:
         lines: those of the policy.
         tables: as the policy describes them; one that it does not mention names the unit itself.
-        unit: the columns that name the unit where a table says nothing else.
+        unit: the columns that name the unit if a table says nothing else.
 
     >>> line = Same(label="sex", columns=(("visits", "sex"),))
     >>> same_columns([line], [], ("patient",))["visits", "sex"].members
@@ -158,7 +158,7 @@ PromiseKind: TypeAlias = Literal["names", "stay", "constant", "same", "link"]
 class OwnerPromise:
     """Something that the owner promises about a column, and that prices rest on.
 
-    ``table`` is empty where the promise is about several tables; ``column`` is then what names the
+    ``table`` is empty if the promise is about several tables; ``column`` is then what names the
     unit, or the name that the policy gives to columns that hold the same.
 
     >>> print(OwnerPromise(kind="constant", table="visits", column="born"))

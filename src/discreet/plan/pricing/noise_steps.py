@@ -43,7 +43,9 @@ from discreet.plan.pricing.calibration import (
     counted_in_rho,
     gaussian_rho,
 )
+from discreet.plan.pricing.cube_strategy import CubeStrategy
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity, ReleaseInput
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.pricing.quantile_tree import QuantileLevels
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
@@ -175,6 +177,8 @@ def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
     """Return the deviation of a part for a share of rho, or the error of a choice."""
     root = math.sqrt(2 * rho)
     match part:
+        case StrategyPart(distances=CellSensitivity(cells=CubeStrategy())):
+            return part.gaussian_error(relation) / root
         case NoisyTotals(distances=far):
             square = far.moved_squared(relation)
             return math.sqrt(square) / root if square else 0.0
@@ -242,7 +246,7 @@ def unpriced_release(setting: Setting, measured: MeasuredAggregates) -> Unpriced
 def _released(measured: MeasuredAggregates, use: ReleaseInput) -> ReleaseInput:
     """Return what is released for an input: a count of a workload is part of a histogram.
 
-    So is a quantile, where several are asked for.
+    So is a quantile, if several are asked for.
     """
     workload = measured.workload
     if isinstance(use[1], Fraction) and use[0] in measured.levels:
@@ -315,7 +319,7 @@ def _users(measured: MeasuredAggregates) -> Mapping[ReleaseInput, Estimator]:
     return found
 
 
-def _part(  # noqa: PLR0911 (cases)
+def _part(
     setting: Setting,
     measured: MeasuredAggregates,
     use: ReleaseInput,
@@ -324,23 +328,19 @@ def _part(  # noqa: PLR0911 (cases)
 ) -> Part:
     """Return what is released for an input; who needs a leaf says how it is chosen."""
     workload, limits = measured.workload, setting.limits
-    running = next((each for each in measured.running if each.measure == use[0]), None)
+    summed = measured.summed(use[0])
     if workload is not None and use[0] == workload.measure:
         candidates = workload.candidates(limits.groups, limits.available)
         return StrategyPart.of(use[0], candidates, setting.unit.relation, "each by itself")
     match measure:
-        case None | Total() if running is not None:
+        case None | Total() if summed is not None:
             bounds = (1, 1) if measure is None else (measure.low, measure.high)
-            candidates = running.candidates(_totals(use[0], bounds, limits).distances)
-            return StrategyPart.of(use[0], candidates, setting.unit.relation, "adding up groups")
+            candidates = summed.candidates(_totals(use[0], bounds, limits).distances)
+            return StrategyPart.of(use[0], candidates, setting.unit.relation, summed.first)
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
-        case Total(name=name, low=low, high=high):
-            return _totals(name, (low, high), limits)
-        case DistinctCount(name=name, most=most):
-            return _totals(name, (0, most), limits)
-        case DistinctSum(name=name, ends=ends):
-            return _totals(name, ends, limits)
+        case Total() | DistinctCount() | DistinctSum():
+            return _totals(measure.name, measure.ends, limits)
         case Leaves(name=name) if use[1] == LEVELS:
             return QuantileLevels.of(
                 measure,
@@ -424,7 +424,12 @@ def scale_noise(
     if ask.errors:
         needs = needs_of(setting, measured, estimates, layout)
         targets = ErrorTargets(
-            ask=ask, sketch=sketch, estimates=estimates, outputs=layout.outputs, needs=needs
+            ask=ask,
+            sketch=sketch,
+            estimates=estimates,
+            outputs=layout.outputs,
+            needs=needs,
+            levels=() if measured.cube is None else measured.cube.levels,
         )
         calibrated = _by_errors(ask, sketch, targets, law)
     elif ask.rho is not None:

@@ -6,7 +6,7 @@ This tree is what a ledger charges.  A claim is how far one unit is said to move
 what is released, and noise is scaled to it. An engine request is what an engine enforces, whatever
 the data is.
 
-Definition.  All leaves are certified for units that are added or removed, and where the relation of
+Definition.  All leaves are certified for units that are added or removed, and if the relation of
 the unit lets one unit take the place of another, for that as well (key ``plan-distances``): so the
 price of a question whose scope not every unit need be in is known too.
 
@@ -14,10 +14,10 @@ Definition.  A claim *covers* a measure if it allows for as many groups as a uni
 many as there can be, and in each of them for all that the measure lets a unit add.
 Theorem (key ``bounded-contribution``).  If every claim covers its measure, one unit moves nothing
 that is released further than it is priced for, however the claim was inferred.
-Proof.  The engine keeps a unit in at most ``groups`` groups, of those that are public where they
+Proof.  The engine keeps a unit in at most ``groups`` groups, of those that are public if they
 are, and bounds what it adds to each by the measure alone.  A larger claim is never cheaper.
 That units are always there (key ``always-there``) is believed of no question: it is claimed only
-for the number of units, where each row is one, and the request is for one group of a whole table,
+for the number of units, if each row is one, and the request is for one group of a whole table,
 with no node above it that could drop a row.  The engine then counts the rows of the table,
 whatever they hold, and these are as many in all neighbors under ``replace``.
 """
@@ -100,7 +100,7 @@ def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
 
 
 def _keys_replaced(keys: OptimalKeys | NoisyKeys) -> PrivacyLoss:
-    """Return the loss of the same choice where units are replaced."""
+    """Return the loss of the same choice if units are replaced."""
     return replace(keys, relation=Relation.REPLACE).loss()
 
 
@@ -194,19 +194,15 @@ class Enforced:
     def covered(self, name: str, far: GroupSensitivity) -> bool:
         """Whether distances cover a measure, or the number of units."""
         if isinstance(far, CellSensitivity):
-            return not far.always and far.cells.source.covered(far, self)
+            return not far.always and far.cells.covered(far, self)
         measure = self.measures.get(name)
         if far.always and not (self.all_rows and name == UNITS):
             return False
         match measure:
             case None:
                 added = name == UNITS and far.low <= 1 <= far.high
-            case Total(low=low, high=high):
-                added = far.low <= low and high <= far.high
-            case DistinctCount(most=most):
-                added = far.low <= 0 and most <= far.high
-            case DistinctSum(ends=(low, high)):
-                added = far.low <= low and high <= far.high
+            case Total(ends=ends) | DistinctCount(ends=ends) | DistinctSum(ends=ends):
+                added = far.low <= ends[0] and ends[1] <= far.high
             case Leaves(leaves=leaves, rows=rows):  # of which the leaves are the groups
                 once = far.low <= 1 <= far.high and self.groups * rows <= far.groups
                 return once and (far.available is None or leaves <= far.available)

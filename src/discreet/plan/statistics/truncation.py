@@ -1,15 +1,16 @@
 """Truncation: what limits may leave out of an answer, said before and beside it.
 
-Trust: public.  It changes no number; but whoever is not told takes an answer for more than it is.
+Trust: public.  It changes no number; but anyone who is not told takes an answer for more than it
+is.
 
 Definition.  Contribution bounding and clamping move an answer away from the same answer of all
 rows.  Confidence intervals are for noise alone and do not cover that, because how far it is depends
 on rows that do not count.  So a plan says which limits may bind: rows and groups of a unit, values
-of a unit, and bounds on values.  It says nothing where none can: where each row is a unit, where a
-unit is known to have one row in a group, where there are no more groups than may count, and where
+of a unit, and bounds on values.  It says nothing if none can: if each row is a unit, if a
+unit is known to have one row in a group, if there are no more groups than may count, and where
 the bounds of a formula follow from its text.  Rows whose key is none of the values that its column
 declares are in no group; a plan says so as well.  Rows without a unit are nobody's, and never
-count; a plan says so where there may be some: where a column of the unit may be NULL, or a link
+count; a plan says so if there may be some: if a column of the unit may be NULL, or a link
 lead nowhere.
 """
 
@@ -218,7 +219,7 @@ def _per_group(known: BoundQuestion, who: str) -> Iterator[Truncation]:
 
 
 def _bounds(known: BoundQuestion, *, searching: bool) -> Iterator[Truncation]:
-    """Say to which bounds values are clamped, if some may lie beyond them."""
+    """Say to which bounds values are clamped, if some may be beyond them."""
     facts = known.rows.facts
     cells = KnownFacts.of(facts).without_bounds()
     for outer, inner in known.aggregates:
@@ -240,13 +241,13 @@ def _bounds(known: BoundQuestion, *, searching: bool) -> Iterator[Truncation]:
 
 
 def _holds(value: Expression, cells: KnownFacts, pair: Pair) -> bool:
-    """Whether every value lies within bounds, whatever the cells of columns hold."""
+    """Whether every value is within bounds, regardless of the cells."""
     sure = facts_of(value, cells).bounds
     return sure is not None and pair[0] <= sure[0] and sure[1] <= pair[1]
 
 
 def _number(value: Fraction) -> str:
     large = value.numerator.bit_length() >= value.denominator.bit_length()  # at least a half
-    if not large and abs(value) < _NOTHING:  # where rounding has moved a bound of zero
+    if not large and abs(value) < _NOTHING:  # if rounding has moved a bound of zero
         return "0"
     return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
