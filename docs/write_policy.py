@@ -118,13 +118,15 @@ KEYS = {
             "`0`",
             "With epsilon, its delta; with rho, what questions that need a delta may spend.",
         ),
+        "rho": ("number above 0", "this or `epsilon`", "The largest rho in total (zCDP)."),
         "per": (
             "text",
             NONE,
-            "The column of all private tables that names a period: the unit is a person in a "
-            "period, and each period has the whole budget.",
+            (
+                "The column of all private tables that names a period: the unit is a person in a "
+                "period, and each period has the whole budget."
+            ),
         ),
-        "rho": ("number above 0", "this or `epsilon`", "The largest rho in total (zCDP)."),
     },
     "about": {
         "title": ("text", NONE, "What the data is called."),
