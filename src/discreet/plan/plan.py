@@ -73,7 +73,6 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.plan.bounds_search import BoundsSearch, FoundBounds
     from discreet.plan.expectation import Expectation
     from discreet.plan.pricing.cube_strategy import CubeKeys
-    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
     from discreet.plan.statistics.limit_choice import FoundLimits
     from discreet.plan.statistics.truncation import Truncation
@@ -305,7 +304,15 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         data["strategies"] = joined
     trees = trees_of(releases.choices)
     if trees:
-        data["trees"] = [_tree(tree, read) for tree, read in trees.items()]
+        data["trees"] = [
+            [
+                tree.measure,
+                tree.distances.leaves,
+                tree.distances.arity,
+                [[str(choice.level), choice.side, str(choice.missed)] for choice in read],
+            ]
+            for tree, read in trees.items()
+        ]
     if search is not None:
         data["search"] = {
             "relation": form(search.request.relation),
@@ -334,11 +341,6 @@ def request_document(request: EngineRequest) -> dict[str, Any]:
         "public": _public(request.public),
         "measures": [_measure(part) for part in request.measures],
     }
-
-
-def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:
-    ends = [[str(choice.level), choice.side, str(choice.missed)] for choice in read]
-    return [tree.measure, tree.distances.leaves, tree.distances.arity, ends]
 
 
 def _form(expression: Expression) -> Any:

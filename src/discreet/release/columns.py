@@ -309,9 +309,15 @@ _NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
 _EDGE: Final = 2.0**63
 
 
-def columns_of(plan: Plan, parts: Sequence[Noisy]) -> tuple[ReleasedColumn, ...]:
-    """Compute the columns of an answer, for groups in one or more parts."""
+def columns_of(
+    plan: Plan, parts: Sequence[Noisy], ends: Mapping[str, Ends] | None = None
+) -> tuple[ReleasedColumn, ...]:
+    """Compute the columns of an answer, for groups in one or more parts.
+
+    ``ends`` are intervals of all groups by the names of outputs, in place of those for the noise.
+    """
     table = _Table.of(plan, parts if plan.cube is None else level_parts(plan, parts))
+    table = replace(table, given=ends)
     places = table.places()
     return tuple(map(partial(table.column, places=places), plan.layout.outputs))
 
@@ -328,6 +334,7 @@ class _Table:
     lists: Mapping[str, tuple[Vector, ...]]
     windows: Mapping[str, Frames] = field(default_factory=dict)
     frames: Mapping[str, FramedCounts] = field(default_factory=dict)
+    given: Mapping[str, Ends] | None = None
 
     @classmethod
     def of(cls, plan: Plan, parts: Sequence[Noisy]) -> _Table:
@@ -409,8 +416,14 @@ class _Table:
         used = self._used(self.plan.layout.unfolded(expression))
         if not used or kind not in _NUMBERS:
             return ReleasedColumn(name=output.name, type=kind, values=values.arrow())
-        framed = bool(self.windows or self.frames)
-        ends = self._ends_of(expression, places) if framed else self._ends(expression, used, places)
+        if self.given is not None:
+            if output.name not in self.given:
+                return ReleasedColumn(name=output.name, type=kind, values=values.arrow())
+            ends = tuple(end[places] for end in self.given[output.name])
+        elif self.windows or self.frames:
+            ends = self._ends_of(expression, places)
+        else:
+            ends = self._ends(expression, used, places)
         empty = ~(ends[0] <= ends[1])
         low, high = (_vector(np.where(empty, np.nan, end), kind) for end in ends)
         inside = values if self.plan.cube is not None else _inside(values, low, high)
@@ -434,11 +447,14 @@ class _Table:
     def _list(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
         """Return a column of lists; the ends of its intervals are lists too."""
         ((slot, several),) = self._used(output.expression).items()
+        levels = [level.taken(places) for level in self.lists[slot]]
+        if self.given is not None:
+            values = _listed(levels, output.type)
+            return ReleasedColumn(name=output.name, type=output.type, values=values)
         alone = Column(slot)
         groups = self._groups(several.totals(), places)  # once for all quantiles
         ends = [self._ends(alone, {slot: one}, places, groups) for one in several.single()]
         low, high = ([_vector(end[side], output.type) for end in ends] for side in (0, 1))
-        levels = [level.taken(places) for level in self.lists[slot]]
         return ReleasedColumn(
             name=output.name,
             type=output.type,

@@ -183,7 +183,8 @@ def text_of(release: Release, *, details: bool = False) -> str:
         if bar
     ]
     if bars:
-        lines[0] = f"{lines[0]}   ({', '.join(bars)}, {_percent(release.confidence)})"
+        about = f"{_percent(release.confidence)} for {_about(release)}"
+        lines[0] = f"{lines[0]}   ({', '.join(bars)}, {about})"
     rule = "  ".join("-" * width for width in widths)
     below = notes(release) if details else brief_notes(release, bars=bool(bars))
     return "\n".join([*lines[:1], rule, *lines[1:], "", *below])
@@ -243,9 +244,15 @@ def _marks(release: Release, shown: Sequence[ShownCell], *, bars: bool) -> Itera
     weak = any(cell.weak for cell in shown)
     if any(cell.ends for cell in shown) and not bars:
         percent = _percent(release.confidence)
-        yield f"± and [ ] are {percent} intervals for the noise{f'; {marks}' if weak else ''}."
+        more = f"; {marks}" if weak else ""
+        yield f"± and [ ] are {percent} intervals for {_about(release)}{more}."
     elif weak:
         yield f"{marks}."
+
+
+def _about(release: Release) -> str:
+    """Say what intervals are about."""
+    return "the noise" if release.intervals == "noise" else "noise and sampling"
 
 
 def notes(release: Release) -> Iterator[str]:
@@ -258,12 +265,18 @@ def notes(release: Release) -> Iterator[str]:
     cuts = release.plan.truncations
     if any(cell.ends for cell in shown):
         percent = _percent(release.confidence)
-        yield (
-            f"± and [ ] are {percent} intervals for the noise alone, each; limits may have cut "
-            "more off:"
-            if limits_bind(cuts)
-            else f"± and [ ] hold the number without noise with {percent} confidence, each."
-        )
+        if release.intervals == "population":
+            yield (
+                f"± and [ ] are {percent} intervals for {_about(release)}, each: of the population "
+                "that units are drawn from, as limits and bounds leave it."
+            )
+        else:
+            yield (
+                f"± and [ ] are {percent} intervals for the noise alone, each; limits may have cut "
+                "more off:"
+                if limits_bind(cuts)
+                else f"± and [ ] hold the number without noise with {percent} confidence, each."
+            )
     yield from _missing(release)
     yield from map(str, cuts)
     if release.share is not None:
@@ -440,7 +453,8 @@ def _below(release: Release, *, lines: bool, left_out: Sequence[ReleasedColumn])
     if lines:
         cut = "; limits may have cut more off" if limits_bind(release.plan.truncations) else ""
         percent = f"{float(100 * release.confidence):.6g} %"
-        yield f"Lines are {percent} intervals for the noise alone{cut}."
+        alone = " alone" if release.intervals == "noise" else ""
+        yield f"Lines are {percent} intervals for {_about(release)}{alone}{cut}."
     if left_out:
         names = plain(", ".join(column.name for column in left_out))
         yield f"Not drawn, because they are not numbers: {names}."

@@ -16,6 +16,7 @@ import pyarrow as pa
 from discreet.doors import Explainable, explain_room
 from discreet.errors import UnknownName, WrongKind
 from discreet.plan.statistics.truncation import limits_bind
+from discreet.release import population
 from discreet.release.columns import columns_of
 from discreet.release.display import bars, html_of, rich_table, text_of
 from discreet.release.frames import ReleasedColumn, columns_in, table_of
@@ -71,6 +72,7 @@ class Release(Tabular, Explainable):
         sources: the tables that were read, each with the name of its state: "source 2" is the
             third that the ledger has met.
         share: the share of rows that limits leave out, if an estimate of it was bought.
+        intervals: "noise" if intervals are about noise alone, "population" with sampling.
     """
 
     plans: tuple[Plan, ...]
@@ -81,6 +83,7 @@ class Release(Tabular, Explainable):
     private: bool = True
     sources: tuple[tuple[str, str], ...] = ()
     share: CutShare | None = None
+    intervals: str = "noise"
 
     def __post_init__(self) -> None:
         """Refuse an answer that does not say how it was computed."""
@@ -139,6 +142,32 @@ class Release(Tabular, Explainable):
         are the intervals of ``x``; without them there are none.
         """
         return replace(self, columns=columns_in(function(self.to_arrow())), parts=())
+
+    def for_population(self) -> Release:
+        """Return the same numbers with intervals that include sampling; it costs nothing.
+
+        They hold the count, share, mean or quantile of the population that units are drawn from.
+        """
+        if not self.parts:
+            raise WrongKind("a release that was mapped has no parts: take the answer before map.")
+        ends = population.population_ends(self.plan, self.parts)
+        columns = columns_of(self.plan, self.parts, ends)
+        return replace(self, columns=columns, intervals="population")
+
+    def compare(
+        self, column: str, first: object = None, second: object = None
+    ) -> population.Comparison:
+        """Compare a share or a mean of two groups: the difference, its interval and a p-value.
+
+        All three know about noise and sampling, and cost nothing.
+
+        Args:
+            column: the name of a share, or of a mean that was asked with its STDDEV; or of a
+                difference of two, in an answer of a single row.
+            first: the key of the group from which the other is subtracted; a tuple of several.
+            second: the key of the other group.
+        """
+        return population.compare(self, column, first, second)
 
     def to_arrow(self, *, unclipped: bool = False) -> pa.Table:
         """Return an Arrow table with the ends of intervals as ``_low`` and ``_high``.

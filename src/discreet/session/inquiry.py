@@ -41,12 +41,13 @@ class PriceOptions(TypedDict, total=False):
 
 
 class AskOptions(PriceOptions, total=False):
-    """A price, limits of this question, further purchases; dialect and parameters of SQL."""
+    """A price, limits of this question, further purchases; dialect, parameters, intervals."""
 
     limits: QuestionLimits | LimitsPrice | None
     share_cut: SharePrice | None
     dialect: str | None
     params: ParameterValues | None
+    intervals: str | None
 
 
 class Answerer(Protocol):

@@ -33,6 +33,7 @@ from discreet.plan.plan import Plan
 from discreet.plan.policy.owner_rules import check_approved
 from discreet.plan.policy.policy import Policy
 from discreet.query.question import Question
+from discreet.release.population import check_intervals, check_population
 from discreet.release.release import Release
 from discreet.requests.table_schema import KeyValue, Schema, TableFacts
 from discreet.session.answer_pipeline import AnswerPipeline, Payable
@@ -158,14 +159,19 @@ class Session(Labeled):
                   what they cost, in an error;
                 - dialect: the dialect of the SQL, such as "bigquery", in place of the session's;
                 - params: the values of parameters: a list for ``?`` and ``$1``, or a dict for
-                  ``:name`` and ``@name``.
+                  ``:name`` and ``@name``;
+                - intervals: "population" if intervals shall include sampling; what that needs in
+                  addition is said here, before anything is paid.
         """
         if price.pop("share_cut", None) is not None:
             _refuse_share("planned")
         if isinstance(question, list | tuple):
             return self._plan_batch(question, price)
+        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
         in_epsilon = price.get("epsilon") is not None
         plan = self._plan(question, price)
+        if population:
+            check_population(plan)
         preview = self._preview(plan)
         plain = plan.search is None and plan.selection is None
         if preview is not None and in_epsilon and preview.entry is None and plain:
@@ -195,8 +201,12 @@ class Session(Labeled):
         new = [plan for plan in made.plans if self._ledger.find(plan.digest) is None]
         return replace(made, fits=purchases.fit_together(new, self._ledger, self._pipeline.account))
 
-    def _ask_batch(self, asked: BatchPlan, *, confirm: bool) -> tuple[Release, ...]:
+    def _ask_batch(
+        self, asked: BatchPlan, price: AskOptions, *, confirm: bool
+    ) -> tuple[Release, ...]:
         """Answer all questions of a batch, or none if they do not fit together."""
+        if any(value is not None for value in price.values()):
+            raise _priced_twice("a batch")
         from discreet.session import purchases  # noqa: PLC0415  rare
 
         self._check_open()
@@ -238,9 +248,10 @@ class Session(Labeled):
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
                   rows that limits leave out, and shows it with the answer.
         """
-        confirmed, share = confirm is True, price.pop("share_cut", None)
         if isinstance(question, BatchPlan):
-            return self._ask_batch(question, confirm=confirmed)
+            return self._ask_batch(question, price, confirm=confirm is True)
+        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
+        confirmed, share = confirm is True, price.pop("share_cut", None)
         if share is None and price.get("limits") is None:
             plan = self._plan(question, price, confirm=confirmed)
         else:
@@ -248,6 +259,8 @@ class Session(Labeled):
 
             share = purchases.checked_share(share)
             plan = self._plan(question, price, confirm=confirmed, share=share)
+        if population:
+            check_population(plan)
         if not confirmed:
             self._refuse_unreadable(plan)
         if share is None:
@@ -255,7 +268,7 @@ class Session(Labeled):
         else:
             release = purchases.answer_with_share(self._pipeline, plan, share, confirm=confirmed)
         self._last = plan
-        return release
+        return release.for_population() if population else release
 
     def remeasure(
         self,
@@ -275,6 +288,7 @@ class Session(Labeled):
             confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it.
         """
+        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
         if price.pop("share_cut", None) is not None:
             _refuse_share("remeasured")
         if price.pop("limits", None) is not None:
@@ -298,7 +312,8 @@ class Session(Labeled):
         check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
         after = pipeline.answer(plan, draw, confirm=confirm is True)
         both: Release = combination().combine(before, after)
-        return both.recorded(after.receipt, replayed=after.replayed, private=not self.test_mode)
+        known = both.recorded(after.receipt, replayed=after.replayed, private=not self.test_mode)
+        return known.for_population() if population else known
 
     def _first(self, question: QuestionLike, price: AskOptions, *, confirm: bool) -> Release:
         """Answer a question that is remeasured next, if that can gain anything."""
@@ -328,11 +343,7 @@ class Session(Labeled):
         dialect, params = price.pop("dialect", None) or self._dialect, price.pop("params", None)
         if isinstance(question, Plan):
             if any(value is not None for value in (*price.values(), params)):
-                raise WrongKind(
-                    what="a plan is given, and a price beside it.",
-                    why="a plan has its price.",
-                    do="ask for the plan alone, or plan the question anew.",
-                )
+                raise _priced_twice("a plan")
             return self._pipeline.kept(question)
         limits, asked = price.pop("limits", None), question_of(question, dialect, params)
         check_approved(asked, self._policy.approved, self._dialect)
@@ -575,6 +586,14 @@ class Session(Labeled):
         if not isinstance(self._ledger, Ledger):
             return None
         return budget_preview(plan, self._ledger, self._pipeline.account)
+
+
+def _priced_twice(what: str) -> WrongKind:
+    return WrongKind(
+        what=f"{what} is given, and a price beside it.",
+        why=f"{what} has its price.",
+        do="ask for the plan alone, or plan the question anew.",
+    )
 
 
 def _refuse_share(what: str) -> NoReturn:
