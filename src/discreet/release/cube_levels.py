@@ -5,6 +5,7 @@ Trust: public.  All of it is computed from noisy sums (key ``post-processing``).
 Definition.  The numbers of a level are the best linear estimates from all noisy sums (key
 ``residual-basis``), in steps of a fine grid that is the same on all levels of one answer but for
 rounding; so those of one level add up to those of another.  A key that is totaled is NULL.
+Where no key is named above the aggregates, none is made, since there may be a hundred.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from discreet.plan.plan import Plan
 from discreet.plan.pricing.cube_strategy import CubeKeys, CubeStrategy, Keys, entry_terms, grid_of
 from discreet.plan.pricing.group_sensitivity import Noise
 from discreet.plan.pricing.linear_strategy import CellSensitivity
+from discreet.query.expressions import Grouped, walk
 from discreet.query.types import Type
 from discreet.release.formulas import Vector, vector
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values
@@ -36,6 +38,11 @@ def level_parts(plan: Plan, parts: Sequence[Noisy]) -> tuple[Noisy, ...]:
     """Return the groups of each grouping set, in the order of the sets."""
     cube, (drawn,) = plan.cube, parts
     assert cube is not None  # noqa: S101 (asked of cubes alone)
+    layout = plan.layout
+    above = [each.expression for each in layout.outputs]
+    above += [each.expression for each in layout.order]
+    above += [] if layout.having is None else [layout.having]
+    named = any(isinstance(node, Grouped) for value in above for node in walk(value))
     tables = {
         noise.measure: cube_of(noise).tabled(drawn.totals[noise.measure].runs[0].values)
         for noise in plan.noises
@@ -43,7 +50,7 @@ def level_parts(plan: Plan, parts: Sequence[Noisy]) -> tuple[Noisy, ...]:
     return tuple(
         Noisy(
             size=cube.cells(some),
-            keys=_keys(cube, some),
+            keys=_keys(cube, some) if named else (),
             totals={
                 noise.measure: _total(noise, some, tables[noise.measure][some].ravel())
                 for noise in plan.noises

@@ -144,6 +144,10 @@ class CubeStrategy(LinearStrategy):
     centered: bool
     step: int = 1
 
+    def __hash__(self) -> int:
+        """Do not look at all tables: there may be thousands."""
+        return hash((self.keys.sizes, len(self.tables), self.factors[:8], self.value, self.words))
+
     @property
     def size(self) -> int:
         """How many sums there are."""
@@ -236,12 +240,12 @@ class CubeStrategy(LinearStrategy):
 
     def variance(self, some: Keys) -> float:
         """Return the variance of an entry of a table, in whole steps, for noise of variance one."""
-        known, sizes, total = _precisions(self), self.keys.sizes, 0.0
+        known, sizes, total = _precision(self), self.keys.sizes, 0.0
         for inner in subsets(some):
             share = math.prod((sizes[at] - 1) / sizes[at] for at in inner)
             if share:
                 rest = self.keys.cells(some) / self.keys.cells(inner)
-                total += share / (rest**2 * sum(each for _, each in known[inner]))
+                total += share / (rest**2 * known[inner])
         return total * self.step**2
 
     def deviation(self, some: Keys) -> float:
@@ -371,6 +375,14 @@ def _precisions(strategy: CubeStrategy) -> Mapping[Keys, list[tuple[int, float]]
 
 
 @functools.lru_cache(maxsize=32)
+def _precision(strategy: CubeStrategy) -> Mapping[Keys, float]:
+    return {
+        some: sum(each for _, each in estimates)
+        for some, estimates in _precisions(strategy).items()
+    }
+
+
+@functools.lru_cache(maxsize=32)
 def _spread(strategy: CubeStrategy) -> float:
     keys = strategy.keys
     entries = [keys.cells(some) for some in keys.sets]
@@ -487,4 +499,4 @@ def coarse_value(measure: str, low: int, high: int) -> tuple[CellValue, int]:
     """
     most = max(-low, high, 1)
     step = 1 << max(0, (most - 1).bit_length() - (_FINEST.bit_length() - 1))
-    return CellValue(measure=measure, low=-(-low // step), high=-(-high // step)), step
+    return CellValue(measure=measure, low=low // step, high=-(-high // step)), step
