@@ -313,10 +313,11 @@ class Rows(_Aggregates, Node):
         return self._grouped(keys, [some for size in sizes for some in combinations(places, size)])
 
     def marginals(self, *keys: str, ways: int) -> Asked:
-        """Make groups of every set of so many keys."""
+        """Make groups of every set of so many keys, which ``Release.tables`` shows one by one."""
         size = whole(ways, name="ways", low=1, high=len(keys))
         _check_sets(comb(len(keys), size))
-        return self._grouped(keys, list(combinations(range(len(keys)), size)))
+        asked = self._grouped(keys, list(combinations(range(len(keys)), size)))
+        return Asked(replace(asked.select, items=()))
 
     def _grouped(self, keys: tuple[str, ...], sets: list[tuple[int, ...]]) -> Asked:
         items = read_items(keys, {})

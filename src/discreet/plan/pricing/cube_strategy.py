@@ -344,13 +344,13 @@ def entry_terms(strategy: CubeStrategy, law: Laplace | Gaussian, some: Keys) -> 
     spread = math.sqrt(strategy.variance(some))
     entries = sum(strategy.keys.cells(inner) for inner in subsets(some))
     wide = spread * (math.sqrt(law.variance) + 2 * math.sqrt(entries))
-    grid = grid_of(wide)
+    grid = grid_of(strategy, wide)
     return ((grid, Gaussian(sigma=Fraction(wide) / grid + 2)),)
 
 
-def grid_of(deviation: float) -> Fraction:
-    """Return a power of two that is a millionth of a deviation, about."""
-    return Fraction(2) ** (math.floor(math.log2(deviation)) - _GRID_BITS)
+def grid_of(strategy: CubeStrategy, deviation: float) -> Fraction:
+    """Return a power of two that is a millionth of a deviation, or of a step, about."""
+    return Fraction(2) ** (math.floor(math.log2(max(deviation, strategy.step))) - _GRID_BITS)
 
 
 def _rounded(weight: float) -> Fraction:
