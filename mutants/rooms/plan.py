@@ -74,7 +74,7 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="a value may lie in a wider range than is priced",
+        name="a value may be in a wider range than is priced",
         file="discreet/plan/pricing/linear_strategy.py",
         old="        ends = rows * self.low <= total.low and total.high <= rows * self.high\n",
         new="        ends = True\n",
@@ -109,7 +109,7 @@ MUTANTS: Final = (
         fast=True,
     ),
     Mutant(
-        name="sensitivity of one group, whatever their number",
+        name="sensitivity of one group, regardless of their number",
         file="discreet/plan/pricing/group_sensitivity.py",
         old="        return self.groups * self.most\n",
         new="        return self.most\n",
@@ -239,7 +239,7 @@ MUTANTS: Final = (
         file="discreet/plan/binding/joins.py",
         old="    if (left.public and keeps_left) or (right.public and keeps_right):\n",
         new="    if left.public and keeps_left and right.public and keeps_right:\n",
-        why="That nobody matches a public row tells who is there, and belongs to nobody.",
+        why="That nobody matches a public row says who is there, and belongs to nobody.",
         caught_by=("tests/plan/test_unit_local.py::test_what_mixes_units_is_refused",),
     ),
     Mutant(

@@ -127,7 +127,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
-        own_delta: says what choosing groups privately may spend at a price, where nobody names a
+        own_delta: says what choosing groups privately may spend at a price, if nobody names a
             delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
@@ -164,7 +164,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What is declared and decided whatever the question is; see :func:`plan`."""
+    """What is declared and decided regardless of the question; see :func:`plan`."""
 
     schema: Schema
     policy: Policy

@@ -15,7 +15,7 @@ relations of rows are such rules (:meth:`RecordRule.of`).
 Theorem (key ``general-composition``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
 Let release i read f_i(D) and be d_i-private.  Then the releases together are d-private with
 d(D, D') = sum of d_i(f_i(D), f_i(D')), also if later ones depend on earlier answers.  A release is
-free where f_i(D) = f_i(D'); where f_i separates neighbors, so that d_i is infinite, nothing is
+free if f_i(D) = f_i(D'); if f_i separates neighbors, so that d_i is infinite, nothing is
 promised.  In this room: ``total = first.through(f_1, on=tables) + second.through(f_2, on=tables)``.
 
 Theorem (key ``f-dependent``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).  If a
@@ -144,7 +144,7 @@ class Metric:
     def through(self, function: Callable[[Any], Any], *, on: Iterable[Any]) -> Metric:
         """Return how far apart tables are for a release that reads a function of them.
 
-        What the function makes of a table has to be a point of this metric.
+        The value of the function must be a point of this metric.
         """
         tables = _points(on)
         places = [_place(self.points, function(table)) for table in tables]
@@ -250,7 +250,7 @@ class RecordRule:
         if math.prod(map(len, values.values())) > _MOST_RECORDS:
             raise TooLarge(
                 f"a rule is about more than {_MOST_RECORDS} different records; give values by "
-                "range: one for each that the tree, or the rule, tells apart."
+                "range: one for each that the tree, or the rule, distinguishes."
             )
         records = tuple(
             dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())

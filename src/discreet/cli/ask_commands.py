@@ -67,6 +67,7 @@ def plan(  # noqa: PLR0913  the options of a question
     limits_epsilon: options.LimitsOption = None,
     dialect: options.DialectOption = None,
     param: options.ParamOption = None,
+    intervals: options.IntervalsOption = None,
     sql: options.SqlOption = False,
     verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
@@ -77,7 +78,7 @@ def plan(  # noqa: PLR0913  the options of a question
         form = SqlForm(_text(question), dialect, options.params_of(param))
         price = _price(epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
-        price |= {"dialect": form.dialect, "params": form.params}
+        price |= {"dialect": form.dialect, "params": form.params, "intervals": intervals}
         if limits_epsilon is None:
             project = project.before_asking()
         else:
@@ -111,6 +112,7 @@ def ask(  # noqa: PLR0913  the options of a question
     limits_epsilon: options.LimitsOption = None,
     dialect: options.DialectOption = None,
     param: options.ParamOption = None,
+    intervals: options.IntervalsOption = None,
     share_cut_epsilon: Annotated[
         str | None,
         typer.Option(help="Buy the share of rows that limits cut for this price, in addition."),
@@ -139,6 +141,8 @@ def ask(  # noqa: PLR0913  the options of a question
             )
             price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
             price |= {"dialect": form.dialect, "params": form.params}
+            if intervals is not None:
+                raise WrongKind("--intervals is for tables of this machine: leave out --server.")
             with service.connect(server, token=token, dataset=dataset) as connection:
                 if dry_run:
                     _refuse_buying(limits_epsilon)
@@ -155,7 +159,7 @@ def ask(  # noqa: PLR0913  the options of a question
         form = SqlForm(_text(question), dialect, options.params_of(param))
         price = _price(epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
-        price |= {"dialect": form.dialect, "params": form.params}
+        price |= {"dialect": form.dialect, "params": form.params, "intervals": intervals}
         if dry_run:
             _refuse_buying(limits_epsilon)
             with open_inputs(project.before_asking(), account, analyst) as session:

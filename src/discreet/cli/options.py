@@ -149,6 +149,10 @@ ParamOption = Annotated[
         help="NAME=VALUE: the value of :name, @name or $1; 1=, 2= and so on are those of ?.",
     ),
 ]
+IntervalsOption = Annotated[
+    str | None,
+    typer.Option("--intervals", help="noise, or population: with sampling, at no extra price."),
+]
 RowsOption = Annotated[
     int | None, typer.Option("--max-rows", help="Rows of a unit in a group, for this question.")
 ]

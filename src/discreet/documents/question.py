@@ -182,7 +182,7 @@ class QuestionDocument(Document):
 
     @property
     def digest(self) -> str:
-        """Tell questions apart: the SHA-256 of the canonical JSON."""
+        """Distinguish questions: the SHA-256 of the canonical JSON."""
         text = json.dumps(self.written(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 

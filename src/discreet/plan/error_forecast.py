@@ -1,9 +1,9 @@
 """Errors before any data is read: of every output at a price, and the price of given errors.
 
-Trust: public.  Whatever price comes out, it is charged.
+Trust: public.  The resulting price is charged.
 
 Definition.  The error of an output is how far it is from the same output of the bounded rows
-without noise, at most, with the confidence; groups are taken one by one.  Where a noisy count
+without noise, at most, with the confidence; groups are taken one by one.  If a noisy count
 decides which groups are shown, it is that of all groups, shown or not; given that it is shown, a
 small group has a larger one, which its interval knows (key ``shown-interval``).
 
@@ -12,7 +12,7 @@ small group has a larger one, which its interval knows (key ``shown-interval``).
     running sums        of counts and sums, over frames that keys decide: that of the largest frame
     others              computed from these, by formulas that depend on the data
 
-Where bounds are still to be found, errors are forecast for bounds that stand for them, and said in
+If bounds are still to be found, errors are forecast for bounds that stand for them, and said in
 terms of their width.  What mixes several aggregates follows from the bounds, once they are found.
 
 Errors are forecast when somebody looks at them: an answer needs none.
@@ -353,7 +353,7 @@ class ErrorTargets:
                 return output
         known = ", ".join(output.name for output in self.outputs)
         raise UnknownName(
-            what=f"an error is given for {name}, which is no output.",
+            what=f"an error is given for {name}, which is not an output.",
             why="an error belongs to a column of the answer.",
             do=f"use one of: {known}.",
         )
@@ -386,7 +386,8 @@ def _smallest(error: Callable[[Fraction], Fraction], target: Fraction, *, power:
     for _ in range(_TURNS):
         middle = (low + high) / 2
         low, high = (low, middle) if error(middle) <= target else (middle, high)
-    return _short_up(high)
+    digits = Fraction(10) ** (3 - math.floor(math.log10(high)))
+    return math.ceil(high * digits) / digits  # four digits: prices that people can read
 
 
 def _enclosed(
@@ -405,7 +406,8 @@ def _enclosed(
         if above > target >= reached:
             return low, high
         if reached > target:
-            low, high = high, high * max(_dyadic(reached / target), _LEAST) ** power
+            ratio = Fraction(math.ceil(reached / target * 256), 256)
+            low, high = high, high * max(ratio, _LEAST) ** power
             reached = error(high)
         else:
             low, high = low * _NEAR**power, low
@@ -415,13 +417,3 @@ def _enclosed(
         why="sums are rounded to whole steps, and means stay within their bounds.",
         do="ask for another error.",
     )
-
-
-def _dyadic(value: Fraction) -> Fraction:
-    return Fraction(math.ceil(value * 256), 256)
-
-
-def _short_up(value: Fraction) -> Fraction:
-    """Round up to four decimal digits: prices that people can read."""
-    digits = Fraction(10) ** (3 - math.floor(math.log10(value)))
-    return math.ceil(value * digits) / digits

@@ -14,7 +14,7 @@ Estimators that choose a value among public ones define it in their own files.
 value before it was added up.  All of it is computed from what is released already.
 
 The *error* of an aggregate is how far it is, at most, from the same aggregate of the bounded rows
-without noise, with the confidence.  Where bounds are still to be found, errors are forecast for
+without noise, with the confidence.  If bounds are still to be found, errors are forecast for
 bounds from 0 to about 2**20, a number that nobody declares; that is their width w and the larger of
 them in size, b.  Noise on a sum is proportional to b, noise on a mean to w and on a variance to
 w**2, but for the rounding to steps.  So errors are said as multiples of these.
@@ -64,8 +64,8 @@ Choice = tuple[str, Fraction | str, int]
 class Predicted:
     """How far an output is from the truth about the bounded rows, at the confidence of the plan.
 
-    ``half_width`` is None where that depends on the data; ``words`` says it in any case.  ``reach``
-    is how far an interval goes to each side, where that is further.
+    ``half_width`` is None if that depends on the data; ``words`` says it in any case.  ``reach``
+    is how far an interval goes to each side, if that is further.
 
     >>> Predicted(output="visits", half_width=Fraction(5), words="± 5").half_width
     Fraction(5, 1)

@@ -4,7 +4,7 @@ Trust: kernel.  How a plan stands is read from its ledger, and from no data.  Tw
 digest are answered once.
 
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
-shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
+shown to anyone.  Its executor charges ``tree`` to the records of ``scope``, lets an
 engine compute ``request``, shows the groups that ``selection`` chooses by the count ``chosen_by``
 (all of them where it is None, or those that meet ``having_threshold``, or those of every grouping
 set of a ``cube``), adds ``noises``, makes
@@ -14,7 +14,7 @@ may leave out, ``found_limits`` which limits were bought for it, and ``released_
 have released its groups, and at what price; ``unmet`` names conditions that no declared value
 meets, and ``warnings`` these and all else for which an answer may be paid in vain.
 ``budget_preview`` says what the ledger of the session that made the plan had left for it then; plan
-again to look again.  ``expected`` says, where the size of its table is public, what to expect of
+again to look again.  ``expected`` says, if the size of its table is public, what to expect of
 the answer.  A plan that is ``exact`` reads public tables alone, and its groups are the rows of its
 answer.
 
@@ -73,7 +73,6 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.plan.bounds_search import BoundsSearch, FoundBounds
     from discreet.plan.expectation import Expectation
     from discreet.plan.pricing.cube_strategy import CubeKeys
-    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
     from discreet.plan.statistics.limit_choice import FoundLimits
     from discreet.plan.statistics.truncation import Truncation
@@ -87,7 +86,7 @@ class BudgetPreview:
     """Whether a plan was answered before, whether it fits, and what is left after it.
 
     ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
-    questions about the same units, and what is left now where the plan does not fit.  ``notes``
+    questions about the same units, and what is left now if the plan does not fit.  ``notes``
     say what later questions can no longer do; ``part`` is the share of the budget that is left
     after it, and ``more`` how many more such plans fit then; ``cost`` is the share that it takes;
     ``better`` says how the same share would err less.
@@ -233,7 +232,7 @@ class Plan(Explainable):
         return (self.request,) if self.search is None else (self.request, self.search.request)
 
     def costs(self, budget: Budget) -> str:
-        """Say what a budget counts for this plan; a delta is spent only where it has to be."""
+        """Say what a budget counts for this plan; a delta is spent only if it has to be."""
         try:
             amounts = budget.price(self.loss)
         except WrongKind:
@@ -272,7 +271,7 @@ _TAGS: Final = {
     Leaves: "Leaves",
     CellSums: "CellSums",
 }
-"""What digests call the measures, whatever their classes are called."""
+"""What digests call the measures, regardless of the names of their classes."""
 
 
 def plan_digest(  # noqa: PLR0913  all that decides an answer
@@ -305,7 +304,15 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         data["strategies"] = joined
     trees = trees_of(releases.choices)
     if trees:
-        data["trees"] = [_tree(tree, read) for tree, read in trees.items()]
+        data["trees"] = [
+            [
+                tree.measure,
+                tree.distances.leaves,
+                tree.distances.arity,
+                [[str(choice.level), choice.side, str(choice.missed)] for choice in read],
+            ]
+            for tree, read in trees.items()
+        ]
     if search is not None:
         data["search"] = {
             "relation": form(search.request.relation),
@@ -334,11 +341,6 @@ def request_document(request: EngineRequest) -> dict[str, Any]:
         "public": _public(request.public),
         "measures": [_measure(part) for part in request.measures],
     }
-
-
-def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:
-    ends = [[str(choice.level), choice.side, str(choice.missed)] for choice in read]
-    return [tree.measure, tree.distances.leaves, tree.distances.arity, ends]
 
 
 def _form(expression: Expression) -> Any:

@@ -207,7 +207,7 @@ def _pair(bounds: object, name: str) -> Pair | None:
     if low > high:
         raise OutOfRange(
             what=f"the low end of {name} is above the high end.",
-            why="no value lies between them.",
+            why="no value is between them.",
             do=f"give {name} as (low, high).",
         )
     return low, high

@@ -9,11 +9,11 @@ and a qualifier is replaced by the place of its table among those that are visib
 order cannot change the result, not even in its last bit, are sorted.  An alias of a table, and a
 subquery of all columns, add nothing.
 
-Definition.  The text is JSON.  It does not tell apart questions that differ in space, comments, the
+Definition.  The text is JSON.  It is the same for questions that differ in space, comments, the
 case of names, aliases of tables, parentheses, the spelling of numbers, the order of the operands of
 AND, OR, =, <>, + and * and of the list of IN, the side on which a comparison is written, or in
-defaults that are spelled out.  It tells apart everything else; the names of outputs and their order
-matter.  Every node is a list that begins with its kind, so that different trees have different
+defaults that are spelled out.  Everything else makes a difference, as do names of outputs and their
+order.  Every node is a list that begins with its kind, so that different trees have different
 texts.
 """
 

@@ -166,7 +166,7 @@ class Question(Node):
                     waiting.extend((child, False) for child in node.children())
                 case _:
                     shown = f"a {type(node).__name__}"
-                    raise wrong(f"{shown} stands where a value of a group is needed.", self.span)
+                    raise wrong(f"{shown} is used where a value of a group is needed.", self.span)
 
     def above(self) -> tuple[Expression, ...]:
         """Return what is computed from aggregates and keys: outputs, condition and order."""
@@ -190,7 +190,7 @@ class Question(Node):
 
     @property
     def text(self) -> str | None:
-        """The words of the question, where there are any."""
+        """The words of the question, if there are any."""
         return None if self.span is None else self.span.text
 
 

@@ -11,8 +11,8 @@ Theorem (key ``bounds-found``).  With the chance 1 - ``FALSE_ALARM`` at least, e
 out holds a row of some unit; and a bin in which more than 2 r units have their row stands out.
 Proof.  Both hold if no noise is above r in size.
 Nothing else is computed from the histogram: what follows is post-processing (key
-``post-processing``).  The number of bins, the order and all messages are the same whatever the data
-holds.
+``post-processing``).  The number of bins, the order and all messages are the same regardless of the
+data holds.
 
 Definition.  In a huge product of public values, touched groups get the noise of the total that
 decides, and those that reach the threshold stay.  Empty ones that reach it are drawn (key
@@ -108,7 +108,7 @@ def private_bounds(
     failure: DiscreetError = EngineFailed(
         what="the numbers of the engine do not fit the search for bounds.",
         why="the reason itself might contain values of the data.",
-        do="report this as a bug; what was charged stays charged.",
+        do="report this as a bug; the charge stays.",
     )
     try:
         bounds = tuple(_found(search, raw, entropy))
@@ -238,7 +238,7 @@ def answer(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Release:
     failure: DiscreetError = EngineFailed(
         what="the totals of the engine do not fit the plan.",
         why="the reason itself might contain values of the data.",
-        do="report this as a bug; what was charged stays charged.",
+        do="report this as a bug; the charge stays.",
     )
     try:
         noisy = noised(plan, raw, entropy=entropy)

@@ -15,11 +15,11 @@ choice with the smaller scale counts, also of the ends of intervals.  A noisy nu
 showed its group by reaching a threshold is not unbiased, and a mean of two such is not either;
 their intervals know that.
 
-Where groups are shown by reaching a threshold, out of more than could be listed, nothing is known
+If groups are shown by reaching a threshold, out of more than could be listed, nothing is known
 of a group that only one answer shows but what that one says; so such answers are not combined.
 Nor are running counts, or the levels of a cube, that are computed from noisy sums of groups.
 
-Where units touch more groups than they may count in, each answer counts them in groups of its own
+If units touch more groups than they may count in, each answer counts them in groups of its own
 choice.  What an interval is about is then the same mean of the two totals without noise.
 """
 
@@ -87,7 +87,7 @@ def combinable(first: Plan, second: Plan) -> bool:
 def gains(parts: Sequence[Noisy] | None, plan: Plan) -> bool:
     """Say whether another draw, of this plan, can change an answer to the same question.
 
-    ``parts`` are what was drawn before; None for one draw of the same plan.  Where groups are
+    ``parts`` are what was drawn before; None for one draw of the same plan.  If groups are
     selected, another draw may show others.
     """
     if plan.selection is not None:

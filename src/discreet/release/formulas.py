@@ -8,9 +8,9 @@ divided by zero is NULL.  Functions of texts and days take one value at a time, 
 all engines do (:mod:`discreet.query.functions` and its neighbors).
 
 Definition.  In a column INTEGER is held as int64, FLOAT as float64 (always finite), BOOLEAN as
-bool, and all other types as Python objects.  Where a value is NULL, what stands in the array means
-nothing.  Values are those of the engines: three-valued logic, NULL where an argument is NULL
-unless the function says otherwise, and no error, whatever the values are.
+bool, and all other types as Python objects.  If a value is NULL, what is in the array means
+nothing.  Values are those of the engines: three-valued logic, NULL if an argument is NULL
+unless the function says otherwise, and no error, regardless of the values.
 """
 
 from __future__ import annotations
@@ -359,7 +359,7 @@ class Formulas:
             case Call():
                 return self._call(expression)
             case _:
-                message = f"{type(expression).__name__} is no expression over released numbers"
+                message = f"{type(expression).__name__} is not an expression over released numbers"
                 raise TypeError(message)
 
     def _case(self, case: Case) -> Vector:
@@ -409,7 +409,7 @@ class Formulas:
 
 
 def cast(column: Vector, to: Type) -> Vector:
-    """Turn values into another type; NULL where that has no meaning.
+    """Turn values into another type; NULL if that has no meaning.
 
     >>> cast(vector(Type.INTEGER, np.array([0, 7])), Type.BOOLEAN).to_list()
     [False, True]
@@ -495,7 +495,7 @@ def _each(name: str, columns: Sequence[Vector]) -> Vector:
 
 
 def _applied(compute: Callable[..., Any], columns: Sequence[Vector], gives: Type | None) -> Vector:
-    """Compute values one by one, where no argument is NULL."""
+    """Compute values one by one, if no argument is NULL."""
     null = _missing(columns)
     empty = constant(None, gives, null.size)
     values: NDArray[Any] = empty.values.copy()

@@ -401,7 +401,7 @@ def connect(
     Args:
         url: its address, such as "https://clinic.example".
         token: shows who asks; only a server without log-in needs none.
-        dataset: which one; may be left out where the caller sees one alone.
+        dataset: which one; may be left out if the caller sees one alone.
         timeout: how many seconds to wait for an answer.
         context: trusted certificates, if not the operating system's list.
 

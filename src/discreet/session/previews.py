@@ -120,7 +120,7 @@ def too_noisy(
     ``price`` plans the same question at another price.
     """
     expected = expect(plan, schema)
-    assert expected is not None  # noqa: S101  (asked only where something is expected)
+    assert expected is not None  # noqa: S101  (asked only if something is expected)
     found = None if expected.unmet else _better(plan, expected, schema, price, left)
     do = "ask about larger groups, or the whole table"
     if expected.group == WHOLE:

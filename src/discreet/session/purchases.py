@@ -220,7 +220,7 @@ def plan_within_limits(
     _check_maximum(pipeline, wanted.epsilon, "finding limits")
     if not bound.rows.unit:
         raise WrongKind(
-            what="limits are to be found where each row is a unit.",
+            what="limits are to be found if each row is a unit.",
             why="a row counts once, in one group: there is nothing to limit.",
             do="leave out limits=dp.estimate_limits(...).",
         )
@@ -400,7 +400,7 @@ def _plan_share(
 def _cut_share(answer: Release, wanted: SharePrice, confidence: Fraction) -> CutShare:
     """Divide the rows that are cut by all rows; the ends are those of both sums together.
 
-    A sum without an end, as where no bounds were seen, says nothing in that direction.
+    A sum without an end, as if no bounds were seen, says nothing in that direction.
     """
     (row,) = answer.rows()
 

@@ -32,6 +32,7 @@ from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
 from discreet.plan.policy.policy import Policy
 from discreet.query.question import Question
+from discreet.release.population import check_intervals, check_population
 from discreet.release.release import Release
 from discreet.requests.table_schema import Schema, TableFacts
 from discreet.session.answer_pipeline import AnswerPipeline, Payable
@@ -148,12 +149,17 @@ class Session(Labeled):
                   what they cost, in an error;
                 - dialect: the dialect of the SQL, such as "bigquery", in place of the session's;
                 - params: the values of parameters: a list for ``?`` and ``$1``, or a dict for
-                  ``:name`` and ``@name``.
+                  ``:name`` and ``@name``;
+                - intervals: "population" if intervals shall include sampling; what that needs in
+                  addition is said here, before anything is paid.
         """
         if price.pop("share_cut", None) is not None:
             _refuse_share("planned")
+        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
         in_epsilon = price.get("epsilon") is not None
         plan = self._plan(question, price)
+        if population:
+            check_population(plan)
         preview = self._preview(plan)
         plain = plan.search is None and plan.selection is None
         if preview is not None and in_epsilon and preview.entry is None and plain:
@@ -185,6 +191,7 @@ class Session(Labeled):
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
                   rows that limits leave out, and shows it with the answer.
         """
+        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
         confirmed, share = confirm is True, price.pop("share_cut", None)
         if share is None and price.get("limits") is None:
             plan = self._plan(question, price, confirm=confirmed)
@@ -193,6 +200,8 @@ class Session(Labeled):
 
             share = purchases.checked_share(share)
             plan = self._plan(question, price, confirm=confirmed, share=share)
+        if population:
+            check_population(plan)
         if not confirmed:
             self._refuse_unreadable(plan)
         if share is None:
@@ -200,7 +209,7 @@ class Session(Labeled):
         else:
             release = purchases.answer_with_share(self._pipeline, plan, share, confirm=confirmed)
         self._last = plan
-        return release
+        return release.for_population() if population else release
 
     def remeasure(
         self,
@@ -220,6 +229,7 @@ class Session(Labeled):
             confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it.
         """
+        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
         if price.pop("share_cut", None) is not None:
             _refuse_share("remeasured")
         if price.pop("limits", None) is not None:
@@ -243,7 +253,8 @@ class Session(Labeled):
         check_combinable(before, plan, ledger=self._ledger.id, sources=sources)
         after = pipeline.answer(plan, draw, confirm=confirm is True)
         both: Release = combination().combine(before, after)
-        return both.recorded(after.receipt, replayed=after.replayed, private=not self.test_mode)
+        known = both.recorded(after.receipt, replayed=after.replayed, private=not self.test_mode)
+        return known.for_population() if population else known
 
     def _first(self, question: QuestionLike, price: AskOptions, *, confirm: bool) -> Release:
         """Answer a question that is remeasured next, if that can gain anything."""
@@ -267,7 +278,7 @@ class Session(Labeled):
     ) -> Plan:
         """Plan a question, or find a plan of this session.
 
-        ``confirm`` is None where nothing may be bought: neither limits nor groups of WITH.
+        ``confirm`` is None if nothing may be bought: neither limits nor groups of WITH.
         """
         self._check_open()
         dialect, params = price.pop("dialect", None) or self._dialect, price.pop("params", None)

@@ -1,6 +1,6 @@
 """The policy: what the owner of the data has decided, as one file that people can review.
 
-Trust: kernel.  Whoever answers reads the unit, the bounds and the ceilings here.
+Trust: kernel.  Answers take the unit, the bounds and the ceilings from here.
 
 A policy is TOML: who is protected, the budget, limits on what one unit may contribute and on what
 one question may cost, who may ask, and what is public about every column.  It is read strictly: an
@@ -247,7 +247,7 @@ ABOUT_KEYS: Final = tuple(item.name for item in fields(About))
 
 
 def _is_plain(text: object) -> bool:
-    """Whether a text can stand in a line of a label without breaking it."""
+    """Whether a text can be in a line of a label without breaking it."""
     return isinstance(text, str) and 0 < len(text.strip()) <= _LONGEST and text.isprintable()
 
 
@@ -307,7 +307,7 @@ POLICY_KEYS: Final = {
 LEAST_EPSILON: Final = Fraction(1, 1000)
 """The least epsilon of one question behind a server, unless the policy says otherwise (T1).
 
-What an analyst may learn by other ways than the answer, such as its tick, is paid for as well.
+This also pays for side information about an answer, such as its tick.
 """
 
 
@@ -347,7 +347,7 @@ class SessionSettings:
     """One file or address, or several by the names of their tables."""
     ledger: str | None = field(default=None, repr=False)
     ledger_id: str | None = None
-    """The name of the ledger; where it is given, a ledger is opened and never made."""
+    """The name of the ledger; if it is given, a ledger is opened and never made."""
 
     @property
     def sources(self) -> Mapping[str, str]:

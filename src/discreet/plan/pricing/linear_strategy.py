@@ -2,8 +2,8 @@
 
 Trust: kernel.  Noise is scaled to these norms.
 
-Definition.  A row of a unit lies in one cell c, and has for each value v a whole number z(v) from
-low(v) <= 0 to high(v) >= 0; where rows are counted, that is 1.  x(v, c) is the sum of z(v) over
+Definition.  A row of a unit is in one cell c, and has for each value v a whole number z(v) from
+low(v) <= 0 to high(v) >= 0; if rows are counted, that is 1.  x(v, c) is the sum of z(v) over
 rows in cell c.  A strategy measures y(j), the sum of all B(j, (v, c)) x(v, c), for each of its
 *sums* j, with whole numbers B; no sum holds two values.  Noise is added to every y(j), and every
 answer is a sum of exact multiples of noisy y(j): post-processing (key ``post-processing``).
@@ -21,10 +21,10 @@ The difference of two units in a group is at most k, or k**2, times the largest 
 
 over all cells c and c', equal ones too.  For several groups of a unit these are what
 ``plan-distances`` adds up.  All bounds are attained by k rows in one cell.
-Proof.  What a unit adds is a point of k times the hull of zero and of all boxes, c for c, of what a
-row in c can add; each box holds zero.  Norms, and their squares, are convex, so the longest point
-of the hull, and the longest difference of two of its points, are found at corners; a corner of a
-box chooses low or high for each v by itself, and sums of different values are different
+Proof.  The contribution of a unit is a point of k times the hull of zero and of all boxes, c for c,
+of what a row in c can add; each box holds zero.  Norms, and their squares, are convex, so the
+longest point of the hull, and the longest difference of two of its points, are found at corners; a
+corner of a box chooses low or high for each v by itself, and sums of different values are different
 coordinates, so that norms (squared, in L2) add up over v.
 Clamping the sum of a cell moves each coordinate by no more and the same way: since boxes hold zero,
 the difference of two units stays one of such points.  Clamping y moves no two further apart.
@@ -642,7 +642,7 @@ def _matrices(strategy: CellStrategy) -> Iterator[tuple[CellValue, Floats]]:
 
 
 def _up(distance: float, largest: float) -> int:
-    """Round up; where numbers on the way were too large to be exact, by more than they err."""
+    """Round up; if numbers on the way were too large to be exact, by more than they err."""
     return math.ceil(distance if largest < _EXACT else distance + largest * _SLACK)
 
 

@@ -12,7 +12,7 @@ sums of cells:
     histogram     every cell is a sum, and every answer adds up its cells
     hierarchy     blocks of b**l neighboring cells are sums, for all l, cells among them; an answer
                   adds up the largest blocks inside of it, or takes what is outside from a block
-                  where these are fewer; sums that no answer needs are left out
+                  if these are fewer; sums that no answer needs are left out
     factorization  for answers up to thresholds, the lower triangular Toeplitz matrix with the
                   coefficients C(2k, k) / 4**k of (1 - x)**(-1/2), rounded to sixteenths: nearly
                   the best there is for Gaussian noise (:mod:`discreet.continual.factorized`)

@@ -1,4 +1,4 @@
-"""Aggregates and windows: what stands between their parentheses, and which node it is.
+"""Aggregates and windows: what is between their parentheses, and which node it is.
 
 Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
@@ -70,7 +70,7 @@ def _arguments(reading: Reading, node: Any) -> Arguments:
         if isinstance(value, exp.Kwarg):
             _named(reading, value, parts)
         elif parts.star or parts.named:
-            what = "a value stands after * or a named argument."
+            what = "a value follows * or a named argument."
             raise unreadable(reading.span(value), what, "leave it out.")
         elif isinstance(value, exp.Star):
             reading.only(value)
@@ -85,7 +85,7 @@ def _arguments(reading: Reading, node: Any) -> Arguments:
             )
             raise unreadable(
                 reading.tokens[behind].span,
-                "something stands behind the value.",
+                "something follows the value.",
                 "close the parenthesis; ORDER BY, LIMIT and the like are not used inside.",
             )
         else:
@@ -121,7 +121,7 @@ def _pair(reading: Reading, node: Any) -> Pair:
         raise unsupported(
             reading.span(node),
             "the lower bound is above the upper one.",
-            "no number lies between them.",
+            "no number is between them.",
             "write (low, high).",
         )
     return low, high
@@ -393,12 +393,12 @@ def picked_quantile(reading: Reading, node: Any) -> Aggregate:
 # --- windows --------------------------------------------------------------------------------------
 
 WINDOWS: Final = frozenset({*signatures.WINDOWS, "AVG"})
-"""The names of functions that may stand before OVER."""
+"""The names of functions that may be before OVER."""
 
 
 @lowers(exp.Window)
 def _window(reading: Reading, node: Any) -> Expression:
-    """Lower a window: what stands before OVER, its partition and its order."""
+    """Lower a window: what is before OVER, its partition and its order."""
     if node.args.get("alias") is not None:
         reading.use(node.args["alias"])
         place = reading.span(node.args["alias"])

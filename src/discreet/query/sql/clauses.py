@@ -253,7 +253,7 @@ def _no_table(reading: Reading, node: Any, items: tuple[Item, ...]) -> Relation:
     parts = {type(part) for item in items for part in walk(item.expression)}
     others = [name for name in ("joins", "where", "group", "having") if node.args.get(name)]
     if not parts <= {Literal, Call, Case, Cast} or others or not reading.outermost:
-        what, do = "FROM is missing here.", "write FROM and a table; commas stand between columns."
+        what, do = "FROM is missing here.", "write FROM and a table; put commas between columns."
         raise unreadable(reading.behind(reading.at(node)[1]).span, what, do)
     return Table(NO_TABLE, span=reading.span(node))
 
@@ -458,7 +458,7 @@ def _table(reading: Reading, node: Any, tables: Tables) -> Relation:
     if isinstance(node.this, exp.Anonymous):
         raise unsupported(
             reading.token(node.this).span,
-            "a function stands where a table is needed.",
+            "a function is used where a table is needed.",
             "every table is declared by the owner.",
             "name a declared table.",
         )
@@ -468,7 +468,7 @@ def _table(reading: Reading, node: Any, tables: Tables) -> Relation:
     if token is None or token.kind is TokenKind.TEXT:
         raise unsupported(
             reading.span(node.this) if token is None else token.span,
-            "a file stands where a table is needed.",
+            "a file is used where a table is needed.",
             "whose rows a table holds is declared by its owner, under its name.",
             "write the name that the policy gives the table; opening the session reads files.",
         )

@@ -303,7 +303,7 @@ def _placed(expression: Expression, values: list[Expression]) -> Expression | No
 
 
 def _place(expression: Expression, count: int) -> int | None:
-    """Return the place, from 0, that a written number names; None if it is no number."""
+    """Return the place, from 0, that a written number names; None if it is not a number."""
     if not isinstance(expression, Literal) or expression.type not in NUMBERS:
         return None
     value = expression.value
@@ -359,7 +359,7 @@ def _without_windows(expression: Expression, place: str) -> None:
     """Refuse windows: groups are chosen, and windows are read, before there are any."""
     for node in walk(expression):
         if isinstance(node, Window):
-            raise unsupported(node.span, f"a window stands in {place}.", *CLAUSES["QUALIFY"])
+            raise unsupported(node.span, f"a window is used in {place}.", *CLAUSES["QUALIFY"])
 
 
 def _refuse_rows(node: Expression) -> None:
@@ -511,7 +511,7 @@ def written_value(query: Select | Relation, span: Span) -> WrittenQuery:
     if query.distinct or query.order or query.limited:
         raise value_refused(span, "with DISTINCT, ORDER BY or LIMIT.")
     if len(query.items) != 1 or not has_groups(query):
-        raise value_refused(span, "and is no single aggregate.")
+        raise value_refused(span, "and is not a single aggregate.")
     _refuse_top(query)
     plain, chosen, values = split_where(query)
     if values:
@@ -540,7 +540,7 @@ def value_refused(span: Span | None, where: str) -> UnsupportedSQL:
     return unsupported(
         span,
         f"a subquery stands for one value, {where}",
-        "a value is one, whatever the tables hold, only as one aggregate of rows.",
+        "a value is one, for any contents of the tables, only as one aggregate of rows.",
         (
             "write (SELECT MAX(x) FROM ... WHERE ...) with one aggregate, or aggregate in a "
             "subquery of FROM, and join it."
@@ -572,7 +572,7 @@ def _refuse_top(select: Select) -> None:
     if select.clause is not None:
         raise unsupported(
             select.clause.span,
-            "the differential privacy clause stands in a subquery.",
+            "the differential privacy clause is used in a subquery.",
             "noise is added once, to the outermost aggregates.",
             "put the clause on the outermost SELECT, or ask two questions.",
         )
@@ -601,7 +601,7 @@ def _projected(select: Select) -> Relation:
     """Turn a SELECT of rows into a projection."""
     if select.having is not None:
         raise unsupported(
-            select.having.span, "HAVING stands without groups.", "it is for groups.", "use WHERE."
+            select.having.span, "HAVING is used without groups.", "it is for groups.", "use WHERE."
         )
     names = output_names(select.items, select.span)
     outputs = zip(names, (item.expression for item in select.items), strict=True)
@@ -646,7 +646,7 @@ def _total_column(total: Aggregate, totals: dict[Aggregate, str]) -> Expression:
     if total.function not in PLAIN:
         raise unsupported(
             total.span,
-            f"{total.function} stands in a subquery.",
+            f"{total.function} is used in a subquery.",
             "its digits differ between engines when it is computed without noise.",
             f"use {', '.join(PLAIN)} or AVG there.",
         )
