@@ -433,6 +433,19 @@ class Session(Labeled):
         room = importlib.import_module("discreet.profile")
         return room.profile(self, table, confirm=confirm is True, **price)
 
+    def marginals(self, table: str, *columns: str, ways: int = 2, **options: Any) -> Release:
+        """Count the rows of all tables of so many columns, measured together.
+
+        ``release.tables()`` has one for each set of columns, with intervals; all are consistent.
+
+        Args:
+            table: the name of a table.
+            columns: columns or expressions with public values, at most a hundred.
+            ways: how many columns each table has.
+            options: a price, and all else that ``ask`` takes.
+        """
+        return self.table(table).marginals(*columns, ways=ways).count(name="count").ask(**options)  # type: ignore[no-any-return]
+
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
         if not isinstance(name, str) or self._schema.table(name) is None:
