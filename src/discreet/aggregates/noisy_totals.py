@@ -403,7 +403,9 @@ class GroupSums:
         tops = np.empty(len(answers), object)
         tops[:] = [sum(int(each * bottom) * drawn[at] for at, each in some) for some in answers]
         noises = [
-            tuple(sorted(((abs(Fraction(each)), self.mechanism) for _, each in some), key=_first))
+            tuple(
+                (size, self.mechanism) for size in sorted(abs(Fraction(each)) for _, each in some)
+            )
             for some in answers
         ]
         places = np.empty(len(keys), np.int64)
@@ -412,10 +414,6 @@ class GroupSums:
             name: FramedCounts(Rationals(tops, bottom), noises, np.array(listed, np.int64)[places])
             for name, listed in self.strategy.source.frames
         }
-
-
-def _first(term: tuple[Fraction, Additive]) -> Fraction:
-    return term[0]
 
 
 @final

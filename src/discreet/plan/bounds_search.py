@@ -475,6 +475,8 @@ def price_bounds_search(  # noqa: PLR0913  what the answer is planned by
     )
     releases = _releases(targets, wanted, unit)
     tree = composition_of(releases, unit)
+    point = epsilon_sum(tree, unit)
+    assert point is not None  # noqa: S101 (all of it is Laplace noise)
     request = _lowered(setting, targets)
     check_claims(request, releases)
     return BoundsSearch(
@@ -482,7 +484,7 @@ def price_bounds_search(  # noqa: PLR0913  what the answer is planned by
         targets=targets,
         noises=releases.noises,
         tree=tree,
-        price=_price(tree, unit),
+        price=Price(epsilon=point[0], rho=rho_sum(tree, unit)[0]),
         promise=promise_of(setting.ask, sketch, calibrated, scaled),
         given=given,
         scaled=scaled,
@@ -553,12 +555,6 @@ def _releases(
         return sketch.by_epsilon(wanted.epsilon, Fraction(0))
     assert wanted.rho is not None  # noqa: S101 (one of the two is given)
     return sketch.by_rho(wanted.rho, Fraction(0), LAPLACE)
-
-
-def _price(tree: Node, unit: PrivacyUnit) -> Price:
-    point = epsilon_sum(tree, unit)
-    assert point is not None  # noqa: S101 (all of it is Laplace noise)
-    return Price(epsilon=point[0], rho=rho_sum(tree, unit)[0])
 
 
 def _lowered(setting: Setting, targets: Sequence[BoundsTarget]) -> EngineRequest:

@@ -386,7 +386,8 @@ def _smallest(error: Callable[[Fraction], Fraction], target: Fraction, *, power:
     for _ in range(_TURNS):
         middle = (low + high) / 2
         low, high = (low, middle) if error(middle) <= target else (middle, high)
-    return _short_up(high)
+    digits = Fraction(10) ** (3 - math.floor(math.log10(high)))
+    return math.ceil(high * digits) / digits  # four digits: prices that people can read
 
 
 def _enclosed(
@@ -405,7 +406,8 @@ def _enclosed(
         if above > target >= reached:
             return low, high
         if reached > target:
-            low, high = high, high * max(_dyadic(reached / target), _LEAST) ** power
+            ratio = Fraction(math.ceil(reached / target * 256), 256)
+            low, high = high, high * max(ratio, _LEAST) ** power
             reached = error(high)
         else:
             low, high = low * _NEAR**power, low
@@ -415,13 +417,3 @@ def _enclosed(
         why="sums are rounded to whole steps, and means stay within their bounds.",
         do="ask for another error.",
     )
-
-
-def _dyadic(value: Fraction) -> Fraction:
-    return Fraction(math.ceil(value * 256), 256)
-
-
-def _short_up(value: Fraction) -> Fraction:
-    """Round up to four decimal digits: prices that people can read."""
-    digits = Fraction(10) ** (3 - math.floor(math.log10(value)))
-    return math.ceil(value * digits) / digits

@@ -425,7 +425,7 @@ class _Group:
         if not used:
             return None
         width, ranks = predicted.half_width, False
-        number, about = None, f"{self.words} has about {_rows(self.rows)}"
+        number, about = None, f"{self.words} has about {counted(self.rows, 'row', 'rows')}"
         functions = {each.function for each in used}
         if width is not None and all(map(_is_count, used)) and self._unknown(expression, used):
             about = f"it is at most about {self.most:,}, the rows of {self.words}"
@@ -592,10 +592,6 @@ def _is_count(aggregate: Aggregate) -> bool:
     values = {value for _, value in aggregate.argument.branches}
     values |= {aggregate.argument.default or Literal(None)}
     return values <= {Literal(0), Literal(1), Literal(None)}
-
-
-def _rows(number: int) -> str:
-    return counted(number, "row", "rows")
 
 
 def _bounds(aggregate: Aggregate, plan: Plan, schema: Schema) -> tuple[Fraction, Fraction] | None:

@@ -32,7 +32,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from fractions import Fraction
 from types import ModuleType
@@ -73,7 +73,6 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.plan.bounds_search import BoundsSearch, FoundBounds
     from discreet.plan.expectation import Expectation
     from discreet.plan.pricing.cube_strategy import CubeKeys
-    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
     from discreet.plan.statistics.having_threshold import HavingThreshold
     from discreet.plan.statistics.limit_choice import FoundLimits
     from discreet.plan.statistics.truncation import Truncation
@@ -285,10 +284,14 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     scope: Box,
     search: BoundsSearch | None = None,
 ) -> str:
-    """Return the digest of what will be answered, and how."""
+    """Return the digest of what will be released, and how.
+
+    The order of an answer and its limit are left out: they are post-processing of a release, so the
+    same release serves the question without them.
+    """
     data = {
         "format": _FORMAT,
-        "question": canonical(question),
+        "question": canonical(replace(question, order=(), limit=None, offset=0)),
         "unit": encode_unit(unit),
         **request_document(request),
         "tree": encode(tree),
@@ -305,7 +308,15 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         data["strategies"] = joined
     trees = trees_of(releases.choices)
     if trees:
-        data["trees"] = [_tree(tree, read) for tree, read in trees.items()]
+        data["trees"] = [
+            [
+                tree.measure,
+                tree.distances.leaves,
+                tree.distances.arity,
+                [[str(choice.level), choice.side, str(choice.missed)] for choice in read],
+            ]
+            for tree, read in trees.items()
+        ]
     if search is not None:
         data["search"] = {
             "relation": form(search.request.relation),
@@ -334,11 +345,6 @@ def request_document(request: EngineRequest) -> dict[str, Any]:
         "public": _public(request.public),
         "measures": [_measure(part) for part in request.measures],
     }
-
-
-def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:
-    ends = [[str(choice.level), choice.side, str(choice.missed)] for choice in read]
-    return [tree.measure, tree.distances.leaves, tree.distances.arity, ends]
 
 
 def _form(expression: Expression) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -297,25 +297,27 @@ def branches_of(plan: Plan) -> Branch:
             Branch(f"protects {describe_unit(plan.unit)}{_limits(plan.request)}"),
             Branch(f"is about {plan.scope}"),
             *(Branch(f"WARNING: {words}") for words in plan.warnings),
-            *_promises(plan),
+            *_titled("rests on promises of the owner", plan.promises),
             *_groups(plan),
             *_bounds(plan),
-            *_releases(plan),
+            *_titled("releases", released_lines(plan)),
             *_found_limits(plan),
             *_released_by(plan),
             *_truncations(plan),
             Branch(f"costs {shown_price(plan.price)}", tuple(_both(plan))),
             *_standing(plan),
-            *_errors(plan),
+            *_titled(
+                f"error, with {_percent(plan.confidence)} confidence",
+                (f"{error.output} {error.words}" for error in plan.predicted),
+            ),
         ),
     )
 
 
-def _promises(plan: Plan) -> Iterator[Branch]:
-    """Name what the price rests on, and no code can enforce."""
-    if plan.promises:
-        lines = tuple(Branch(str(promise)) for promise in plan.promises)
-        yield Branch("rests on promises of the owner", lines)
+def _titled(title: str, lines: Iterable[object]) -> tuple[Branch, ...]:
+    """Return lines below their title, if there are any."""
+    below = tuple(Branch(str(line)) for line in lines)
+    return (Branch(title, below),) if below else ()
 
 
 def _found_limits(plan: Plan) -> Iterator[Branch]:
@@ -335,9 +337,8 @@ def _released_by(plan: Plan) -> Iterator[Branch]:
 def _truncations(plan: Plan) -> Iterator[Branch]:
     """Say what limits may leave out, which no interval covers."""
     cuts = {kind: [cut for cut in plan.truncations if cut.kind == kind] for kind in _APART}
-    lines = tuple(Branch(str(cut)) for cut in plan.truncations if cut.kind not in cuts)
-    if lines:
-        yield Branch("has limits that may cut something off", lines)
+    limits = (cut for cut in plan.truncations if cut.kind not in cuts)
+    yield from _titled("has limits that may cut something off", limits)
     for cut in cuts["unlisted"]:
         rows = cut.words.removesuffix(" are left out.")
         yield Branch(f"leaves out {rows[0].lower()}{rows[1:]}")
@@ -392,20 +393,14 @@ def _reached(reached: HavingThreshold) -> str:
     return f", and shows those with {reached.words}: {few} of them empty, by noise alone"
 
 
-def _bounds(plan: Plan) -> Iterator[Branch]:
+def _bounds(plan: Plan) -> tuple[Branch, ...]:
     """Say how bounds are found, or which ones were."""
-    lines = [] if plan.search is None else [*_search_lines(plan.search)]
-    if plan.found:
-        lines = [*found_lines(plan.found)]
-    if lines:
-        yield Branch(_bounds_title(plan.search), tuple(map(Branch, lines)))
-
-
-def _bounds_title(search: BoundsSearch | None) -> str:
-    """Say when bounds are found, and how sure it is that they hold somebody."""
-    if search is None:
-        return "uses bounds that were found before"
-    return "finds bounds first, among signed powers of two, from one row of each unit"
+    title = "uses bounds that were found before"
+    lines: Iterable[str] = ()
+    if plan.search is not None:
+        title = "finds bounds first, among signed powers of two, from one row of each unit"
+        lines = _search_lines(plan.search)
+    return _titled(title, found_lines(plan.found) if plan.found else lines)
 
 
 def _search_lines(search: BoundsSearch) -> Iterator[str]:
@@ -438,23 +433,11 @@ def _number(value: Fraction) -> str:
     return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
 
 
-def _releases(plan: Plan) -> Iterator[Branch]:
-    lines = tuple(map(Branch, released_lines(plan)))
-    if lines:
-        yield Branch("releases", lines)
-
-
 def _both(plan: Plan) -> Iterator[Branch]:
     """Say what bounds and answer cost, if both are paid for."""
     if plan.search is not None:
         yield Branch(f"the bounds {shown_price(plan.search.price)}")
         yield Branch(f"the answer {shown_price(plan.search.promise.price)}")
-
-
-def _errors(plan: Plan) -> Iterator[Branch]:
-    lines = tuple(Branch(f"{error.output} {error.words}") for error in plan.predicted)
-    if lines:
-        yield Branch(f"error, with {_percent(plan.confidence)} confidence", lines)
 
 
 def _percent(chance: Fraction) -> str:

@@ -369,16 +369,14 @@ def within_units(
     if not left.unit or not right.unit or on is None or len(left.unit) != len(right.unit):
         return None
     pairs = equalities(on)
-    if all(_meet(*same, pairs) for same in zip(left.holders, right.holders, strict=True)):
+    held = zip(left.holders, right.holders, strict=True)
+    if all(
+        any(len(pair) > 1 and pair & one and pair & other for pair in pairs) for one, other in held
+    ):
         return on
     if leads_to_one_unit(pairs, left, right):
         return Call("AND", (on, *equal_units(left, right)), span=on.span)
     return None
-
-
-def _meet(left: frozenset[str], right: frozenset[str], pairs: set[frozenset[str]]) -> bool:
-    """Whether a column of one set is compared with one of the other."""
-    return any(len(pair) > 1 and pair & left and pair & right for pair in pairs)
 
 
 def _check_public(

@@ -42,7 +42,7 @@ from discreet.accounting import Box
 from discreet.plan.binding.scope import scope_name
 from discreet.plan.policy.table_fields import bad, texts
 from discreet.query.relations import Relation, Scan, descend, folded
-from discreet.requests.table_schema import ColumnFacts, SameColumns, Schema, TableFacts
+from discreet.requests.table_schema import SameColumns, Schema, TableFacts
 from discreet.units import PrivacyUnit
 
 FORMS: Final = ("integer", "text", "uuid")
@@ -194,7 +194,9 @@ def promises_of(schema: Schema, unit: PrivacyUnit) -> tuple[OwnerPromise, ...]:
     >>> [promise.kind for promise in promises_of(Schema([]), person("patient"))]
     ['names']
     """
-    return (_about_names(unit), *_constant(schema, unit), *_same(schema), *_links(schema))
+    kind: PromiseKind = "names" if unit.columns else "stay"
+    first = OwnerPromise(kind=kind, table="", column=", ".join(unit.columns))
+    return (first, *_constant(schema, unit), *_same(schema), *_links(schema))
 
 
 def promises_behind(
@@ -233,12 +235,6 @@ def promises_behind(
     return tuple(filter(rested_on, promises_of(schema, unit)))
 
 
-def _about_names(unit: PrivacyUnit) -> OwnerPromise:
-    if not unit.columns:
-        return OwnerPromise(kind="stay", table="", column="")
-    return OwnerPromise(kind="names", table="", column=", ".join(unit.columns))
-
-
 def _constant(schema: Schema, unit: PrivacyUnit) -> Iterator[OwnerPromise]:
     for table in schema.tables if unit.columns else ():
         for column in () if table.public else table.columns:
@@ -261,13 +257,10 @@ def _links(schema: Schema) -> Iterator[OwnerPromise]:
     for link in keys.values():
         parent = schema.table(link.parent)
         key = None if parent is None else parent.column(link.key)
-        if parent is not None and key is not None and not _names_unit(parent, key):
+        if parent is None or key is None:
+            continue
+        if [*map(folded, parent.unit)] != [folded(key.name)]:  # that names the unit by itself
             yield OwnerPromise(kind="link", table=parent.name, column=key.name)
-
-
-def _names_unit(table: TableFacts, column: ColumnFacts) -> bool:
-    """Whether a column alone names the unit, which it then belongs to by definition."""
-    return [folded(name) for name in table.unit] == [folded(column.name)]
 
 
 def _pointed_to(promise: OwnerPromise, schema: Schema, read: set[str]) -> bool:

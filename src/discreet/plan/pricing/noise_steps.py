@@ -223,7 +223,9 @@ def unpriced_release(setting: Setting, measured: MeasuredAggregates) -> Unpriced
     parts += [_part(setting, measured, use, known.get(use[0]), users) for use in needed]
     weights, fixed = _weights(setting, measured, uses, len(parts))
     weights = tuple(
-        0 if _is_still(part, setting.unit.relation) else weight
+        0  # no unit moves it
+        if isinstance(part, NoisyTotals) and not part.distances.moved(setting.unit.relation)
+        else weight
         for part, weight in zip(parts, weights, strict=True)
     )
     factors: dict[str, Fraction] = {}
@@ -365,11 +367,6 @@ def _sure(setting: Setting, measured: MeasuredAggregates, use: ReleaseInput) -> 
         if use in uses
     )
     return 1 - (1 - max(setting.ask.confidence, _LEAST_SURE)) / together
-
-
-def _is_still(part: Part, relation: Relation) -> bool:
-    """Whether no unit moves a part, which then needs no share of the price."""
-    return isinstance(part, NoisyTotals) and not part.distances.moved(relation)
 
 
 def _totals(

@@ -27,11 +27,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange
-from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
@@ -58,9 +57,6 @@ from discreet.requests.engine_request import (
 )
 from discreet.units import PrivacyUnit, Relation
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import NoisyKeys, OptimalKeys
-
 
 def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
     """Return the composition of all releases, for a unit.
@@ -82,7 +78,8 @@ def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
     whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
     replaced = unit.relation.replaces
     if releases.selection is not None:
-        loss = _keys_replaced(releases.selection) if replaced else None
+        keys = releases.selection
+        loss = replace(keys, relation=Relation.REPLACE).loss() if replaced else None
         yield Leaf(releases.selection, name="keys", unit=whose, replaced=loss)
     for noise in releases.noises:
         yield _noisy(noise, whose, replaced=replaced)
@@ -97,11 +94,6 @@ def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
     for choice in releases.choices:
         if isinstance(choice, ScoredChoice):
             yield _chosen(choice, whose, replaced=replaced)
-
-
-def _keys_replaced(keys: OptimalKeys | NoisyKeys) -> PrivacyLoss:
-    """Return the loss of the same choice if units are replaced."""
-    return replace(keys, relation=Relation.REPLACE).loss()
 
 
 def _noisy(noise: Noise, whose: PrivacyUnit, *, replaced: bool) -> Leaf:
@@ -232,7 +224,7 @@ class Enforced:
 
 
 def _covered(enforced: Enforced, releases: Releases) -> Iterable[bool]:
-    yield from (_noise(enforced, release) for release in releases.noises)
+    yield from (enforced.covered(noise.measure, noise.distances) for noise in releases.noises)
     yield from (enforced.ranked(release) for release in releases.choices)
     yield from map(enforced.counted_in, trees_of(releases.choices))
     if releases.selection is not None:
@@ -240,7 +232,3 @@ def _covered(enforced: Enforced, releases: Releases) -> Iterable[bool]:
         claimed = getattr(releases.selection, "most", 1)
         yield most is not None and most <= claimed
         yield enforced.groups <= releases.selection.groups
-
-
-def _noise(enforced: Enforced, noise: Noise) -> bool:
-    return enforced.covered(noise.measure, noise.distances)

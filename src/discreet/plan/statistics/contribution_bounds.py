@@ -70,7 +70,11 @@ def missing_bounds(
     fix = f"write {call}, contribution_bounds_per_row => (0, 100))"
     named = dict.fromkeys(node.name for node in walk(argument) if isinstance(node, Column))
     found = {name: columns[name] for name in named if name in columns}
-    without = {name: facts for name, facts in found.items() if _unbounded(facts)}
+    without = {
+        name: facts
+        for name, facts in found.items()
+        if facts.bounds is None and facts.type.is_number
+    }
     places = [
         _place(facts.source, facts.type) for facts in without.values() if facts.source is not None
     ]
@@ -85,10 +89,6 @@ def missing_bounds(
         "privately,\nwhich has a price of its own: bounds=dp.estimate(epsilon=0.1), on the command "
         "line --bounds-epsilon=0.1.",
     )
-
-
-def _unbounded(facts: Facts) -> bool:
-    return facts.bounds is None and facts.type.is_number
 
 
 def _place(source: ColumnSource, kind: Type) -> str:

@@ -148,7 +148,9 @@ def _product(asked: BoundQuestion) -> PublicGroups | None:
         return Product(tuple(known))
     if count <= _MOST:
         return tuple(itertools.product(*known))
-    if count > MOST_GROUPS or not _some(asked):
+    clause = asked.question.clause or Clause()
+    some = asked.question.having is not None or clause.min_privacy_units_per_group is not None
+    if count > MOST_GROUPS or not some:
         raise UnsupportedSQL(
             what=pointed(
                 f"there are {count} groups, more than {_MOST}.", asked.keys[0].key.expression.span
@@ -158,12 +160,6 @@ def _product(asked: BoundQuestion) -> PublicGroups | None:
             "by fewer keys, or list the values that matter with IN (...).",
         )
     return Product(tuple(known))
-
-
-def _some(asked: BoundQuestion) -> bool:
-    """Whether a question may leave groups out."""
-    clause = asked.question.clause or Clause()
-    return asked.question.having is not None or clause.min_privacy_units_per_group is not None
 
 
 def _not_public(asked: BoundQuestion, unknown: bool) -> UnsupportedSQL:  # noqa: FBT001

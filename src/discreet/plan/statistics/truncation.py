@@ -27,7 +27,7 @@ from discreet.plan.binding.value_facts import KnownFacts, argument_of, facts_of
 from discreet.plan.setting import Setting
 from discreet.plan.statistics.contribution_bounds import OneRow, one_row_of
 from discreet.query.expression_text import said
-from discreet.query.expressions import Column, Expression, walk
+from discreet.query.expressions import Column, walk
 from discreet.query.functions import AGGREGATES
 from discreet.query.question import Question
 from discreet.query.relations import Table, descend
@@ -35,7 +35,7 @@ from discreet.requests.table_schema import Schema
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion
-    from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
+    from discreet.plan.statistics.contribution_bounds import ContributionBounds
 
 _NOTHING: Final = Fraction(1, 10**100)
 _LEFT_OUT: Final = frozenset({"unlisted", "unnamed"})
@@ -233,17 +233,12 @@ def _bounds(known: BoundQuestion, *, searching: bool) -> Iterator[Truncation]:
         pair = inner.bounds_per_row or facts_of(value, facts).bounds
         if pair is None:
             continue  # dates and texts, which are never moved
-        if not _holds(value, cells, pair):
+        sure = facts_of(value, cells).bounds  # whatever the cells of columns hold
+        if sure is None or sure[0] < pair[0] or pair[1] < sure[1]:
             low, high = map(_number, pair)
             words = f"{text} below {low} counts as {low}, and above {high} as {high}."
             brief = f"{text} outside {low}..{high}"
             yield Truncation(kind="bounds", limit=None, words=words, brief=brief)
-
-
-def _holds(value: Expression, cells: KnownFacts, pair: Pair) -> bool:
-    """Whether every value is within bounds, regardless of the cells."""
-    sure = facts_of(value, cells).bounds
-    return sure is not None and pair[0] <= sure[0] and sure[1] <= pair[1]
 
 
 def _number(value: Fraction) -> str:

@@ -36,7 +36,6 @@ from discreet.plan.pricing.linear_strategy import (
     CellValue,
     Chain,
     SimplexTotals,
-    Weights,
     are_nested,
     conditions_of,
 )
@@ -100,7 +99,7 @@ class SimplexWorkload:
             words="as points of a simplex" + ("" if len(multiples) == 1 else " for each sum"),
             cells=size,
             sums=tuple(sums),
-            answers=tuple((name, _weights(each)) for name, each in answers.items()),
+            answers=tuple((name, tuple(sorted(each))) for name, each in answers.items()),
             factors=() if plain else tuple(factors),
             unit=max(c.width * m for c, m in zip(self.chains, multiples, strict=True)),
             values=tuple(
@@ -122,10 +121,6 @@ class SimplexWorkload:
             low=0, high=self.rows, groups=groups, available=available, cells=strategy
         )
         return ((far, strategy.spread),)
-
-
-def _weights(held: list[tuple[int, Fraction]]) -> Weights:
-    return tuple(sorted(held))
 
 
 def _multiples(widths: list[int]) -> tuple[int, ...]:
