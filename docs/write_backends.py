@@ -31,7 +31,7 @@ PRINTED = """## Warehouses
 
 `discreet.engines.warehouses` has a dialect for each of these, as a start for an engine
 ([write an engine](guide/write-an-engine.md)). The tests print its statements and parse them back;
-nothing runs them, so nobody has seen that they return the same integers.
+nothing runs them, so it is untested that they return the same integers.
 
 | | statements | results |
 |---|---|---|"""

@@ -31,7 +31,7 @@ def _one_of(values: Iterable[str]) -> str:
 
 REQUIRED, NONE = "required", "none"
 HEADERS = {
-    "": ("The top of the file", "These lines stand above all headers."),
+    "": ("The top of the file", "These lines come before all headers."),
     "session": ("[session]", "What the command line opens; paths are relative to the policy."),
     "budget": ("[budget]", "The total that a new ledger is made with; an existing one must agree."),
     "limits": ("[limits]", "What one unit adds to an answer, and what one question may cost."),
@@ -61,7 +61,7 @@ KEYS = {
         "unit": (
             "text, or list of texts",
             "given when opening",
-            'The columns that name who is protected, or `"row"` where each row is somebody.',
+            'The columns that name who is protected, or `"row"` if each row is somebody.',
         ),
         "unit_form": (
             f"{_one_of(FORMS)}; a list for several columns",
@@ -79,6 +79,14 @@ KEYS = {
         "budget": ("table", "given when opening, or that of the ledger", "See below."),
         "limits": ("table", NONE, "See below."),
         "who": ("table", NONE, "See below."),
+        "approved": (
+            "table of texts",
+            "all questions",
+            (
+                'Each line, such as `ages = "SELECT ... WHERE age >= :age"`, is a question that '
+                "may be asked, with any value for each parameter; every other one is refused."
+            ),
+        ),
         "about": ("table", NONE, "See below."),
         "same": (
             "table of lists of texts",
@@ -111,6 +119,14 @@ KEYS = {
             "With epsilon, its delta; with rho, what questions that need a delta may spend.",
         ),
         "rho": ("number above 0", "this or `epsilon`", "The largest rho in total (zCDP)."),
+        "per": (
+            "text",
+            NONE,
+            (
+                "The column of all private tables that names a period: the unit is a person in a "
+                "period, and each period has the whole budget."
+            ),
+        ),
     },
     "about": {
         "title": ("text", NONE, "What the data is called."),
@@ -183,6 +199,16 @@ KEYS = {
             f"`{float(Limits().confidence)}`",
             "The confidence of intervals, unless a question names another.",
         ),
+        "min_people": (
+            "whole number from 1",
+            NONE,
+            "Groups with a smaller noisy count of people are not shown.",
+        ),
+        "max_answer_rows": (
+            "whole number from 1",
+            NONE,
+            "The most rows of an answer; a question that may have more needs a LIMIT.",
+        ),
         "ceilings": (
             "list of names",
             '`["max_groups", "max_rows"]`',
@@ -197,7 +223,7 @@ KEYS = {
         "unit": (
             "list of texts",
             "that of the policy",
-            "The columns that name the unit, where they have other names here.",
+            "The columns that name the unit, if they have other names here.",
         ),
         "link": ("table", NONE, "How rows find their unit in another table; see below."),
         "path": (
@@ -205,7 +231,7 @@ KEYS = {
             NONE,
             (
                 "The path of the table, such as `db.clinic.visits`. A path in a question has to be "
-                "the end of it; without one, whatever stands before the name is left unread."
+                "the end of it; without one, everything before the name is ignored."
             ),
         ),
         "key": ("list of texts", NONE, "Columns in which no two rows agree."),
@@ -240,7 +266,7 @@ KEYS = {
         "separator": (
             _one_of(SEPARATORS),
             "what the line of names shows",
-            "What stands between cells.",
+            "The delimiter between cells.",
         ),
         "encoding": (_one_of(ENCODINGS), '`"utf-8"`', "The encoding of the text."),
         "decimal": (_one_of(DECIMALS), '`"."`', "The sign before the decimals of a number."),
@@ -258,7 +284,7 @@ KEYS = {
             NONE,
             (
                 "The lower bound, which needs `high`; numbers below are moved to it. Of days, "
-                "the first: where groups follow from bounds, rows of other days are left out."
+                "the first: if groups follow from bounds, rows of other days are left out."
             ),
         ),
         "high": (

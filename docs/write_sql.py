@@ -44,7 +44,7 @@ rows: 100, unless `[limits]` sets another number. Windows leave out people with 
 2<sup>24</sup> rows, or more than 2<sup>27</sup> bytes of text in them.
 
 Subqueries after `EXISTS`, `NOT EXISTS`, `IN` and `NOT IN` filter the tables in `FROM`. A public
-table can be compared in any way, and each row is kept or dropped separately; where it is compared
+table can be compared in any way, and each row is kept or dropped separately; if it is compared
 in another way than with `=`, it counts as joined. A private table must be compared by the unit,
 or by a link or a key that belongs to one person: then only a person's own rows decide which of
 them are kept. `NOT IN` treats NULL as SQL does and ignores rows without an owner. Tables in a

@@ -19,7 +19,7 @@ def main() -> None:
     count = sum(age > 60 for age in AGES)
     noise = dp.noise.DiscreteLaplace(scale=SENSITIVITY / EPSILON)
     answer = count + int(noise.sample(1)[0])
-    margin = noise.quantile("0.975")  # exact, and symmetric: 95 % of the noise lies within it
+    margin = noise.quantile("0.975")  # exact, and symmetric: 95 % of the noise is within it
     print(f"patients over sixty: {answer} ± {margin} (95 %), at the price epsilon = {EPSILON}")
 
 

@@ -173,7 +173,7 @@ MUTANTS: Final = (
         fast=True,
     ),
     Mutant(
-        name="equal parts of several values are told apart by their releases alone",
+        name="equal parts of several values are distinguished by their releases alone",
         file="discreet/accounting/cells.py",
         old="place if several else -1))",
         new="-1))",
@@ -182,7 +182,7 @@ MUTANTS: Final = (
         fast=True,
     ),
     Mutant(
-        name="a question fits alone whatever its delta",
+        name="a question fits alone regardless of its delta",
         file="discreet/accounting/currencies.py",
         old="        if epsilon <= self.epsilon and beside + chance <= self.delta:",
         new="        if epsilon <= self.epsilon:",

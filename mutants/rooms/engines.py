@@ -169,7 +169,7 @@ MUTANTS: Final = (
         file="discreet/engines/relations.py",
         old='large = self._sql("COUNT(*) > :rows", rows=node.rows)',
         new='large = self._sql("COUNT(*) > :rows", rows=node.rows + 1)',
-        why="A unit that is too large for the memory of a window is not left out, and its failure tells of it.",
+        why="A unit that is too large for the memory of a window is not left out, and its failure reveals it.",
         caught_by=("tests/plan/test_bounded_units.py::test_duckdb_leaves_out_the_same_units",),
     ),
     Mutant(

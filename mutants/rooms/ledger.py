@@ -122,7 +122,7 @@ MUTANTS: Final = (
         file="discreet/ledger/requests.py",
         old=("    refuse_closed(batch.state.closed, key)\n    attempt"),
         new="    attempt",
-        why="Whether it fails again tells of single rows, for nothing.",
+        why="Whether it fails again reveals single rows, for nothing.",
         caught_by=(
             "tests/ledger/test_closing.py::test_a_failed_attempt_closes_the_question_until_the_owner_reopens_it",
         ),
@@ -255,7 +255,7 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="attempts count from the first one on, whoever reopened the question",
+        name="attempts count from the first one on, anyone who reopened the question",
         file="discreet/ledger/ledger_view.py",
         old="                starts = [seq for seq in starts if seq > row.seq]\n",
         new="                starts = [seq for seq in starts if seq]\n",

@@ -67,7 +67,7 @@ MUTANTS: Final = (
         file="discreet/local/subset.py",
         old="        takes = Bernoulli(p=self.size * (1 - decay) / total).flips(codes.size, entropy)",
         new="        takes = Bernoulli(p=min(Fraction(1), 2 * self.size * (1 - decay) / total)).flips(codes.size, entropy)",
-        why="Sets tell more than their law says.",
+        why="Sets reveal more than their law says.",
         caught_by=(
             "tests/local/test_contract.py::test_many_reports_support_values_as_often_as_claimed",
             "tests/local/test_contract.py::test_every_word_leads_to_the_claimed_law",

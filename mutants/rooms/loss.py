@@ -68,7 +68,7 @@ MUTANTS: Final = (
         file="discreet/loss/notions.py",
         old="        return Bracket(*Interval(own.delta + kept * low, own.delta + kept * high).floats())",
         new="        return Bracket(*Interval(low, high).floats())",
-        why="The chance of an event that tells everything is not counted.",
+        why="The chance of an event that reveals everything is not counted.",
         caught_by=(
             "tests/loss/test_notions.py::test_the_profile_says_the_same",
             "tests/loss/test_notions.py::test_approximate_is_randomized_response",

@@ -85,7 +85,7 @@ MUTANTS: Final = (
         file="discreet/models/given.py",
         old="        return np.asarray(column, object)",
         new="        return np.asarray(column, np.float64)",
-        why="A single cell that is no number makes a fit fail before anything is paid.",
+        why="A single cell that is not a number makes a fit fail before anything is paid.",
         caught_by=("tests/models/test_given_frames.py::test_objects_are_read_after_the_charge",),
     ),
     Mutant(
@@ -93,7 +93,7 @@ MUTANTS: Final = (
         file="discreet/models/given.py",
         old="    columns = None if isinstance(y, list | tuple) else frame_columns(y)",
         new="    columns = None",
-        why="A single missing label makes floats of all, and large ones are no class any more.",
+        why="A single missing label makes floats of all, and large ones are not a class any more.",
         caught_by=(
             "tests/models/test_given_frames.py::test_labels_in_a_frame_are_taken_as_they_are",
         ),
@@ -177,7 +177,7 @@ MUTANTS: Final = (
         file="discreet/models/tuning.py",
         old="        return (rho * order + mixed + runs) * _UP",
         new="        return (rho * order + runs) * _UP",
-        why="The best of many runs tells more than any of them.",
+        why="The best of many runs reveals more than any of them.",
         caught_by=("tests/models/test_tuning.py::test_golden_prices",),
     ),
     Mutant(
@@ -205,7 +205,7 @@ MUTANTS: Final = (
         file="discreet/models/posterior_draw.py",
         old="        loss = Pure(epsilon=self.epsilon * rows)",
         new="        loss = Pure(epsilon=0)",
-        why="Every draw tells of people.",
+        why="Every draw reveals people.",
         caught_by=(
             (
                 "tests/models/test_one_draw.py::"
@@ -228,7 +228,7 @@ MUTANTS: Final = (
         file="discreet/models/row_sums.py",
         old="np.clip(square, -_MOST_MOMENT, _MOST_MOMENT)",
         new="square",
-        why="Beyond 64 bits the sums of neighbors lie at opposite ends.",
+        why="Beyond 64 bits the sums of neighbors are at opposite ends.",
         caught_by=(
             "tests/models/test_row_sums.py::test_moments_of_a_billion_rows_do_not_wrap_around",
         ),

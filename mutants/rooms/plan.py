@@ -74,7 +74,7 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="a value may lie in a wider range than is priced",
+        name="a value may be in a wider range than is priced",
         file="discreet/plan/pricing/linear_strategy.py",
         old="        ends = rows * self.low <= total.low and total.high <= rows * self.high\n",
         new="        ends = True\n",
@@ -87,7 +87,29 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="sensitivity of one group, whatever their number",
+        name="a cube is priced for one group of a unit",
+        file="discreet/plan/pricing/cube_strategy.py",
+        old="max(high, 0) <= most and by.groups <= far.high\n",
+        new="max(high, 0) <= most\n",
+        why="A person in several groups moves several cells of every table.",
+        caught_by=(
+            "tests/plan/test_cubes.py::test_a_claim_that_the_request_does_not_keep_is_refused",
+        ),
+        fast=True,
+    ),
+    Mutant(
+        name="residuals are moved by one entry alone",
+        file="discreet/plan/pricing/cube_strategy.py",
+        old="n * (n - 1) for n in sizes)\n",
+        new="(n - 1) * (n - 1) for n in sizes)\n",
+        why="A row lowers the other entries of its table, too.",
+        caught_by=(
+            "tests/plan/test_cubes.py::test_no_unit_moves_the_tables_further_than_is_priced",
+        ),
+        fast=True,
+    ),
+    Mutant(
+        name="sensitivity of one group, regardless of their number",
         file="discreet/plan/pricing/group_sensitivity.py",
         old="        return self.groups * self.most\n",
         new="        return self.most\n",
@@ -217,7 +239,7 @@ MUTANTS: Final = (
         file="discreet/plan/binding/joins.py",
         old="    if (left.public and keeps_left) or (right.public and keeps_right):\n",
         new="    if left.public and keeps_left and right.public and keeps_right:\n",
-        why="That nobody matches a public row tells who is there, and belongs to nobody.",
+        why="That nobody matches a public row says who is there, and belongs to nobody.",
         caught_by=("tests/plan/test_unit_local.py::test_what_mixes_units_is_refused",),
     ),
     Mutant(

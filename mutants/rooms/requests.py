@@ -12,7 +12,7 @@ MUTANTS: Final = (
         file="discreet/requests/engine_request.py",
         old="        return self.public is None or len(self.public) > self.groups",
         new="        return self.public is None or len(self.public) > self.groups + 1",
-        why="With one public group more than the limit, whoever is in all of them moves all of them.",
+        why="With one public group more than the limit, anyone who is in all of them moves all of them.",
         caught_by=("tests/audit/test_limits.py::test_no_visitor_moves_a_total_beyond_its_price",),
     ),
     Mutant(

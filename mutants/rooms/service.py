@@ -194,7 +194,7 @@ MUTANTS: Final = (
         file=_CLASSES,
         old="    while arrived + wait < ready:\n        wait *= 2\n    return arrived + wait\n",
         new="    return max(arrived + wait, ready)\n",
-        why="The time of an answer tells how much work the data made.",
+        why="The time of an answer says how much work the data made.",
         caught_by=(_TICKS,),
         fast=True,
     ),

@@ -12,7 +12,7 @@ MUTANTS: Final = (
         file="discreet/session/purchases.py",
         old="        if buying is None:\n",
         new="        if buying is None and not plans:\n",
-        why="A plan spends nothing: whoever plans again and again has bought what nobody counted on.",
+        why="A plan spends nothing: anyone who plans again and again has bought what nobody counted on.",
         caught_by=("tests/session/test_purchases.py::test_a_plan_spends_nothing",),
     ),
     Mutant(
@@ -172,7 +172,7 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="a program is carried out for whatever the policy allows",
+        name="a program is carried out for regardless of the policy allows",
         file="discreet/session/answer_pipeline.py",
         old="            check_allowed(known.price, self.policy.limits)\n        for read",
         new="            str(known.price)\n        for read",

@@ -272,7 +272,7 @@ MUTANTS: Final = (
         file="discreet/torch/graphs.py",
         old="        if drop:  # rare, and so not recorded",
         new="        if not drop and scales.numel() == 0:",
-        why="Zero times infinity is no number, and one row ends the run.",
+        why="Zero times infinity is not a number, and one row ends the run.",
         caught_by=(
             "tests/torch/test_captured.py::test_graphs_give_what_they_replace_for_any_rows_and_masks",
         ),
@@ -290,7 +290,7 @@ MUTANTS: Final = (
         file="discreet/torch/adoption.py",
         old="            told = Approximate(epsilon=0, delta=rate)",
         new="            told = Approximate(epsilon=0, delta=rate / steps)",
-        why="Each step tells of whoever is in its sample.",
+        why="Each step reveals anyone who is in its sample.",
         caught_by=(
             "tests/torch/test_adoption.py::test_a_run_without_noise_to_speak_of_is_priced_by_its_samples",
         ),
@@ -365,7 +365,7 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="inputs of layers are told apart by their shapes",
+        name="inputs of layers are distinguished by their shapes",
         file="discreet/torch/layer_parts.py",
         old="        key = (inputs.data_ptr(), inputs.shape, inputs.stride(), inputs.dtype)",
         new="        key = (inputs.shape, inputs.stride(), inputs.dtype)",
@@ -447,7 +447,7 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="whoever resumes from one step pays for one crash alone",
+        name="anyone who resumes from one step pays for one crash alone",
         file="discreet/torch/marks.py",
         old='                key=f"{plan.key}/resume-{since}-{steps}",\n',
         new='                key=f"{plan.key}/resume-{steps}",\n',

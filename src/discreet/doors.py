@@ -51,7 +51,7 @@ def open_door(
 
 
 def explain_room() -> Any:
-    """Return the room that explains, which lies above all that it explains."""
+    """Return the room that explains, which is above all that it explains."""
     return importlib.import_module("discreet.explain")
 
 

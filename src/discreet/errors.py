@@ -58,7 +58,7 @@ class DiscreetError(Exception):
     def __init__(self, *, what: str, why: str, do: str) -> None:
         """Keep the three sentences apart, so that any surface can lay them out.
 
-        What cannot be printed is escaped: names in files may hold anything.
+        Unprintable characters are escaped: names in files may hold anything.
         """
         self.what, self.why, self.do = map(_printable, (what, why, do))
         super().__init__(f"{self.what}\n  Why: {self.why}\n  Do:  {self.do}")
@@ -111,7 +111,7 @@ class NotExact(InputError, code="E001"):
 
 
 class OutOfRange(InputError, code="E002"):
-    """A number lies outside the range in which the answer is defined."""
+    """A number is outside the range in which the answer is defined."""
 
 
 class WrongKind(InputError, code="E003"):
@@ -177,7 +177,7 @@ class LedgerError(DiscreetError):
 
 
 class NotALedger(LedgerError, code="E401"):
-    """What lies at an address is something else than a ledger."""
+    """What is at an address is something else than a ledger."""
 
 
 class NewerFormat(LedgerError, code="E402"):
@@ -268,7 +268,7 @@ class EngineError(DiscreetError):
 
 
 class EngineFailed(EngineError, code="E701"):
-    """The answer failed; what was charged stays charged, and the question is closed."""
+    """The answer failed; the charge stays, and the question is closed."""
 
 
 class UnreadableSource(EngineError, code="E702"):

@@ -90,7 +90,7 @@ def session_in(names: Mapping[str, Any], name: str | None) -> Any:
     only = {id(each): each for each in sessions.values()}
     if name is None and len(only) == 1:
         return next(iter(only.values()))
-    what = "there are several sessions." if name is None else f"{name} is no open session."
+    what = "there are several sessions." if name is None else f"{name} is not an open session."
     do = f"name one of: {', '.join(sessions)}."
     if not sessions:
         what = "there is no open session here."

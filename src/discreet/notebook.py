@@ -43,7 +43,7 @@ class Shown:
 
 
 def _plain(found: re.Match[str]) -> str:
-    """Write a fraction as a whole number, as a ratio, or rounded where it is long."""
+    """Write a fraction as a whole number, as a ratio, or rounded if it is long."""
     equals, above, below = found.groups()
     plain = above if below == "1" else f"{above}/{below}"
     if below == "1" or len(plain) <= _LONGEST_FRACTION:

@@ -35,6 +35,7 @@ from discreet.plan.estimator import Predicted
 from discreet.plan.expectation import rows_of_a_group
 from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.policy.owner_promises import promises_behind
+from discreet.plan.policy.owner_rules import check_answer_rows, with_least_people
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.group_sensitivity import ReleaseInput, Releases
 from discreet.plan.pricing.noise_steps import needs_delta, scale_noise, unpriced_release
@@ -48,7 +49,7 @@ from discreet.plan.pricing.requested_price import (
     read_requested_price,
 )
 from discreet.plan.setting import MeasuredAggregates, Setting
-from discreet.plan.statistics.answer_layout import Estimate, answer_layout
+from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate, answer_layout
 from discreet.plan.statistics.contribution_bounds import bound_contributions
 from discreet.plan.statistics.having_threshold import having_threshold
 from discreet.plan.statistics.partition_selection import (
@@ -57,6 +58,7 @@ from discreet.plan.statistics.partition_selection import (
     within_categories,
 )
 from discreet.plan.statistics.truncation import truncations
+from discreet.plan.workload.cubes import Cube, check_cube, check_cube_noise, cube_keys
 from discreet.plan.workload.group_windows import check_windows, running_counts
 from discreet.plan.workload.joined_measures import joined_counts, joined_sums
 from discreet.plan.workload.simplex import simplex_sums
@@ -126,7 +128,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
-        own_delta: says what choosing groups privately may spend at a price, where nobody names a
+        own_delta: says what choosing groups privately may spend at a price, if nobody names a
             delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
@@ -163,7 +165,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What is declared and decided whatever the question is; see :func:`plan`."""
+    """What is declared and decided regardless of the question; see :func:`plan`."""
 
     schema: Schema
     policy: Policy
@@ -193,7 +195,11 @@ def planned(
         check_unit(unit, bound.rows.unit or ())
         check_unit_column(bound)
     question = bound.question if question.values or exact else question
+    bound = with_least_people(bound, most.min_people, period=known.policy.period)
+    ruled = replace(question, having=bound.question.having)
     groups = partition_selection(bound)
+    if not exact:
+        check_answer_rows(question, groups.available, most.max_answer_rows)
 
     searching = bool(given.bounds or found)
     bound, limits = bound_contributions(
@@ -213,10 +219,7 @@ def planned(
 
     measured = join_counts(setting, measure_aggregates(setting, searched))
     estimates, layout = answer_layout(bound, measured.estimators)
-    if layout.windows:
-        check_windows(layout, groups.public)
-        running = running_counts(setting, measured, estimates, layout)
-        measured = replace(measured, running=running)
+    measured = measure_sums(setting, measured, estimates, layout)
 
     sketch = unpriced_release(setting, measured)
     if promise is not None:
@@ -232,6 +235,7 @@ def planned(
 
     request = requested_totals(setting, measured)
     check_claims(request, releases)
+    check_cube_noise(measured.cube, releases)
     check_text_work(request, fan_out=bound.rows.fan_out)
     forecast = ErrorForecast(
         releases=releases,
@@ -240,6 +244,7 @@ def planned(
         size=ask.size or rows_of_a_group(request, schema),
         windows=layout.windows,
         groups=groups.available or 1,
+        levels=() if measured.cube is None else measured.cube.levels,
     )
     predicted: Sequence[Predicted] = ForecastErrors(forecast, layout.outputs)
 
@@ -272,7 +277,7 @@ def planned(
         predicted=() if exact else predicted,
         descriptions=tuple(measured.about.items()),
         digest=plan_digest(
-            question,
+            ruled,
             unit=unit,
             request=request,
             releases=releases,
@@ -282,6 +287,7 @@ def planned(
         ),
         having_threshold=threshold,
         search=search,
+        cube=None if measured.cube is None else measured.cube.keys,
         found=found,
         promises=()
         if exact
@@ -370,9 +376,30 @@ def measure_aggregates(
 
 def join_counts(setting: Setting, apart: MeasuredAggregates) -> MeasuredAggregates:
     """Measure several counts, or sums and counts, together, where that is more exact."""
+    if setting.bound.question.sets:  # whose totals are measured together in any case
+        return apart
     counts = sum(each.counts for each in apart.estimators)
     joined = joined_counts(setting, apart) if counts > 1 else apart
     return simplex_sums(setting, apart, joined_sums(setting, apart, joined))
+
+
+def measure_sums(
+    setting: Setting,
+    measured: MeasuredAggregates,
+    estimates: Sequence[Estimate],
+    layout: AnswerLayout,
+) -> MeasuredAggregates:
+    """Measure sums of groups: tables of grouping sets, or those that windows ask for."""
+    keys = cube_keys(setting)
+    if keys is not None:
+        check_cube(setting, measured, layout)
+        names = tuple(key.key.name for key in setting.bound.keys)
+        return replace(measured, cube=Cube(keys, names))
+    if layout.windows:
+        check_windows(layout, setting.groups.public)
+        running = running_counts(setting, measured, estimates, layout)
+        return replace(measured, running=running)
+    return measured
 
 
 def aimed_at_ends(estimates: tuple[Estimate, ...], releases: Releases) -> tuple[Estimate, ...]:

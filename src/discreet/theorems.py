@@ -54,7 +54,7 @@ def theorems() -> Mapping[str, Theorem]:
 
 
 def read_theorems(root: Path, files: Iterable[Path]) -> Mapping[str, Theorem]:
-    """Return the theorems stated in some files of Python, which lie below a root."""
+    """Return the theorems stated in some files of Python, which are below a root."""
     found: dict[str, tuple[tuple[bool, int], Theorem]] = {}
     for path in sorted(files):
         module = ".".join(path.relative_to(root).with_suffix("").parts)

@@ -19,7 +19,7 @@ Definition.  Tables are multisets of rows.  Two different tables are neighbors
 For units larger than a row, read "everything of one unit" in place of "row".
 
 Definition.  The canonical metric of a relation is the length of the shortest path of neighbors
-from one table to another, and infinity where there is no path.
+from one table to another, and infinity if there is no path.
 Theorem (key ``canonical-metric``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
 With multiset differences L = D - D' and R = D' - D, the canonical metric is
 
@@ -92,7 +92,7 @@ class Relation(Enum):
         local           no      yes         2       yes               yes
 
     ``sides`` is the largest number of rows that one step touches: the one that leaves, and the one
-    that comes.  The number of rows is public where no step changes it: where nothing is added.
+    that comes.  The number of rows is public if no step changes it: if nothing is added.
 
     >>> Relation.read("replace")
     <Relation.REPLACE: 'replace'>
@@ -139,12 +139,12 @@ class Relation(Enum):
 
     @property
     def sides(self) -> int:
-        """How many rows one step touches at most: 1, or 2 where one row replaces another."""
+        """How many rows one step touches at most: 1, or 2 if one row replaces another."""
         return 2 if self.replaces else 1
 
     @property
     def has_places(self) -> bool:
-        """Whether each row has a fixed place, so that rows can be told apart by it."""
+        """Whether each row has a fixed place, so that rows can be distinguished by it."""
         return self in {Relation.REPLACE_NULL, Relation.LOCAL}
 
 

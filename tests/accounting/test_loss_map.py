@@ -157,7 +157,7 @@ def test_amounts_may_have_any_size():
 
 
 def test_records_that_may_not_have_been_meant_have_stories_of_their_own():
-    inexact = between("A", "C")  # whatever lies between, for this engine
+    inexact = between("A", "C")  # whatever is between, for this engine
     for box in (
         Box({"name": inexact}),
         Box({"name": inexact | is_null()}),

@@ -214,7 +214,7 @@ def test_a_report_that_is_lost_is_told(survey):
     done = run_redirected(survey, ">&-", "local", "report", "form.json", "flu")
     assert done.returncode == 1
     assert done.stderr.count(LOST) == 1
-    assert b"whoever reports again loses the epsilon of the form again" in done.stderr
+    assert b"reporting again costs the epsilon again" in done.stderr
     assert b"costs nothing" not in done.stderr
     assert b"Traceback" not in done.stderr
 

@@ -124,6 +124,6 @@ def test_the_ledger_of_the_policy_is_verified_under_its_id(clinic):
     assert done.exit_code == 5
     assert "the record, id: it is not the ledger that the policy names." in done.stdout
     assert not json.loads(run(other, "ledger", "verify", "--json").stdout)["ok"]
-    answered(other, "ledger", "verify", "visits.ledger")  # named by whoever asks
+    answered(other, "ledger", "verify", "visits.ledger")  # named by anyone who asks
     (other / "policy.toml").write_text(rules, encoding="utf-8")
     answered(other, "ledger", "verify")

@@ -28,7 +28,7 @@ def clinic(tmp_path):
 def test_seconds_are_shown_on_a_terminal_while_a_question_waits(clinic):
     program = f'exec "{sys.executable}" -m discreet.cli ask "{COUNT}" --epsilon=0.25 --json > out'
     with closing(sqlite3.connect(clinic / "visits.ledger", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")  # whoever asks has to wait for it
+        other.execute("BEGIN IMMEDIATE")  # anyone who asks has to wait for it
         terminal = pexpect.spawn(
             "/bin/sh",
             ["-c", program],

@@ -179,7 +179,7 @@ PLANTS = {
         MEANS,
         lambda m: planted(m, contribution_limits, LIMITS, limits(groups=1)),
     ),
-    "counts that are no parts": (
+    "counts that are not parts": (
         "SELECT ward, COUNTIF(paid) AS n, AVG(cost) AS a FROM visits GROUP BY ward",
         lambda m: planted(m, simplex, "are_nested", lambda measures, most: True),
     ),
@@ -242,7 +242,7 @@ PLANTS = {
 COARSE = {"never NULL", "bounds of floats", "conditions", "conditions of sums"}
 COARSE |= {"bounds of a sum among cells", "rows in all sums of cells"}
 COARSE |= {"key of a table in all sums of cells"}
-BESIDE = {name for name in PLANTS if name.endswith("beside counts")} | {"counts that are no parts"}
+BESIDE = {name for name in PLANTS if name.endswith("beside counts")} | {"counts that are not parts"}
 COARSE |= BESIDE - {"groups beside counts"}
 CHEAPER = [name for name in PLANTS if name not in COARSE]
 """Others lower no claim, or one that is counted in finer steps then, or what answers add up."""
@@ -314,7 +314,7 @@ def test_a_wrong_inference_costs_accuracy_alone(name, place, monkeypatch):
 )
 def test_rows_of_no_count_add_nothing_to_the_sum_beside_it(place, monkeypatch):
     """Nobody but the first has paid, and all rows are believed to be part of those that have."""
-    plan = plan_with("counts that are no parts", monkeypatch)
+    plan = plan_with("counts that are not parts", monkeypatch)
     rows = [{**each, "paid": each["patient"] == 1} for each in TABLES["visits"]]
     check_people(place, plan, {**TABLES, "visits": rows})
 

@@ -105,7 +105,7 @@ def test_the_transcript_of_men_and_their_years(tmp_path, itself):
     ]
     told = answered(tmp_path, *by_year, "--epsilon=0.5")
     lines = told.stdout.splitlines()
-    assert lines[0] == "year    n   (± 48, 95 %)"
+    assert lines[0] == "year    n   (± 48, 95 % for the noise)"
     assert [line[:4] for line in lines[2:10]] == [str(year) for year in range(1980, 1988)]
     assert all(abs(int(line.split()[1]) - 545) < 200 for line in lines[2:10])
     assert told.stderr.startswith("50 % of the budget left, one more like this.   Details: --verb")

@@ -1,6 +1,7 @@
 """Ledgers are verified from files, by a command, and by code that is apart from theirs."""
 
 import ast
+import functools
 import os
 import sqlite3
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import NotALedger
+from discreet.errors import LedgerUnavailable, NotALedger
+from discreet.ledger import Ledger
 from discreet.ledger import verify as command
 from discreet.ledger.verify import verify_file
 from tests.house.pages import ROOT
@@ -32,6 +34,19 @@ def stored(path, rows, *, wal=True):
         database.execute("PRAGMA user_version = 1")
     database.close()
     return path
+
+
+def test_a_ledger_that_is_locked_is_not_called_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite3, "connect", functools.partial(sqlite3.connect, timeout=0.01))
+    path = stored(tmp_path / "study.ledger", honest().rows(), wal=False)
+    restored = functools.partial(Ledger.restore, tmp_path / "copy", path, reason="disk", by="a")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for verb in (lambda: verify_file(path), lambda: restored(approved_by="b")):
+            with pytest.raises(LedgerUnavailable, match="cannot be read now"):
+                verb()
+        assert command.main([str(path)]) == 5
+    assert verify_file(path).ok
 
 
 def test_a_database_is_read(tmp_path):

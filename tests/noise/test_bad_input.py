@@ -199,7 +199,7 @@ ASKED |= {
     )
     for name, law in LAWS.items()
     for method in BOUNDS
-    if name not in {"Categorical", "Uniform"}  # known exactly, whatever the precision
+    if name not in {"Categorical", "Uniform"}  # known exactly, regardless of the precision
 }
 
 

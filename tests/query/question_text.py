@@ -45,6 +45,9 @@ def drawn(question: Question) -> str:
     lines = [("clause", _clause(question.clause))] if question.clause is not None else []
     if question.keys:
         lines.append(("keys", _listed(question.keys)))
+    if question.sets:
+        named = (", ".join(keys[at] for at in each) for each in question.sets)
+        lines.append(("sets", ", ".join(f"({each})" for each in named)))
     lines.append(("outputs", _listed(question.outputs, keys)))
     if question.having is not None:
         lines.append(("having", said(question.having, keys)))

@@ -173,7 +173,7 @@ REFUSED = {
     "a subquery": lambda: VISITS.where("age > (SELECT 1 FROM t)"),
     "bounds inside out": lambda: VISITS.sum("cost", bounds=(1, 0)),
     "one bound": lambda: VISITS.sum("cost", bounds=(1,)),
-    "bounds that are no numbers": lambda: VISITS.sum("cost", bounds=("a", "b")),
+    "bounds that are not numbers": lambda: VISITS.sum("cost", bounds=("a", "b")),
     "endless bounds": lambda: VISITS.sum("cost", bounds=(0, float("inf"))),
     "no price": lambda: VISITS.group_by().count(epsilon=0),
     "a fraction above one": lambda: VISITS.group_by().percentile("cost", 50),

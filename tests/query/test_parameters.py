@@ -72,7 +72,7 @@ def test_true_is_not_one():
             [dt.datetime(2020, 1, 1, tzinfo=dt.UTC)],
             "is a datetime that has no literal.",
         ),
-        ("ward = ?", ["a\0"], "something that is no character."),
+        ("ward = ?", ["a\0"], "something that is not a character."),
         ("? = 'A'", {"ward": 1}, "the parameter ? has no value."),
         ("v.:w = 'A'", {"w": "A"}, ""),
     ],

@@ -120,7 +120,7 @@ def _compiled(expression: Expression, columns: Mapping[str, Type]) -> Rule:
         case Call():
             return _call(expression, columns)
         case _:
-            message = f"{type(expression).__name__} is no expression over one row"
+            message = f"{type(expression).__name__} is not an expression over one row"
             raise TypeError(message)
 
 

@@ -256,13 +256,13 @@ REFUSED = {
         "SELECT city, SUM(COUNT(*)) OVER (ORDER BY city) AS r FROM visits GROUP BY city",
         "SELECT ward, SUM(COUNT(*)) OVER () AS r FROM visits GROUP BY ward HAVING COUNT(*) > 3",
     ],
-    "a window stands in HAVING": [
+    "a window is used in HAVING": [
         "SELECT ward FROM visits GROUP BY ward HAVING RANK() OVER (ORDER BY COUNT(*)) = 1"
     ],
-    "a window stands in a window": [
+    "a window is used in a window": [
         "SELECT ward, SUM(SUM(COUNT(*)) OVER ()) OVER () AS r FROM visits GROUP BY ward"
     ],
-    "a list of quantiles stands inside an expression": [
+    "a list of quantiles is used inside an expression": [
         "SELECT ward, COUNT(APPROX_QUANTILES(cost, 4)) OVER () AS r FROM visits GROUP BY ward"
     ],
 }

@@ -107,7 +107,7 @@ def test_a_mode_that_is_a_text_is_left_out_and_named():
     )
     (axes,) = drawn(release)
     assert [label.get_text() for label in axes.get_xticklabels()] == WARDS
-    assert note(axes).splitlines()[-1] == "Not drawn, because they are no numbers: c."
+    assert note(axes).splitlines()[-1] == "Not drawn, because they are not numbers: c."
     assert "Not drawn" not in note(drawn(release, "n"))
     with pytest.raises(UnknownName) as refused:
         release.plot("c")

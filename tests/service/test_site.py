@@ -227,7 +227,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, name, words):
         (sqlite3.SQLITE_IOERR_WRITE, errors.LedgerUnavailable, "disk is full"),
         (sqlite3.SQLITE_BUSY_SNAPSHOT, errors.LedgerUnavailable, "another program holds"),
         (sqlite3.SQLITE_READONLY_DBMOVED, errors.LedgerUnavailable, "may only be read"),
-        (sqlite3.SQLITE_ERROR, errors.NotALedger, "something else lies at its path"),
+        (sqlite3.SQLITE_ERROR, errors.NotALedger, "something else is at its path"),
     ],
 )
 def test_what_keeps_the_server_from_its_state_is_told_apart(tmp_path, code, kind, words):

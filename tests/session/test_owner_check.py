@@ -71,10 +71,10 @@ EXPECTED = {
     ("visits", "patient", "names the unit of every row"): Fraction(1, 8),
     ("visits", "cost", "can be read as float"): Fraction(1, 7),
     ("visits", "cost", "is never NULL"): Fraction(2, 8),
-    ("visits", "cost", "lies between 0 and 100"): Fraction(2, 6),
+    ("visits", "cost", "is between 0 and 100"): Fraction(2, 6),
     ("visits", "ward", "is never NULL"): Fraction(1, 8),
     ("visits", "ward", "is one of 3 categories"): Fraction(1, 7),
-    ("bills", "amount", "lies between 0 and 50"): Fraction(1, 4),
+    ("bills", "amount", "is between 0 and 50"): Fraction(1, 4),
     ("visits", "", "rows of a unit (at most 3)"): Fraction(1, 7),
     ("visits", "ward", "groups of a unit, by ward (at most 2)"): Fraction(1, 4),
     ("bills", "amount", "groups of a unit, by amount (at most 2)"): Fraction(1, 3),
@@ -447,5 +447,5 @@ def test_days_outside_their_bounds_are_counted(tmp_path):
         f'day = {{type = "date", {bounds}}}\nseen = {{type = "timestamp", {bounds}}}\n'
     )
     found = dp.check(str(path), policy=policy).findings
-    between = {each.column: each.share for each in found if "lies between" in each.promise}
+    between = {each.column: each.share for each in found if "is between" in each.promise}
     assert between == {"day": Fraction(1, 3), "seen": Fraction(1, 2)}

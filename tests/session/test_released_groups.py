@@ -172,5 +172,5 @@ def test_one_of_them_cannot_rest_on_another():
 
 
 def test_everywhere_but_at_the_top_the_clause_is_refused():
-    with pytest.raises(UnsupportedSQL, match="stands in a subquery"):
+    with pytest.raises(UnsupportedSQL, match="is used in a subquery"):
         read(f"SELECT COUNT(*) AS n FROM ({INNER}) AS k")  # noqa: S608

@@ -155,7 +155,7 @@ class _Accountant:
         """Replace a unit: any numbers of rows, or by way of the table without it.
 
         Sets that enclose what is meant may look the same and be different, so that one record is in
-        one of them and another in both.  Where a column has several, the way round covers that.
+        one of them and another in both.  If a column has several, the way round covers that.
         """
         if rows <= _MOST_ROWS and self._domain.most_vague < 2:
             every = range(1, rows + 1)

@@ -117,7 +117,7 @@ def amount_value(amount: int) -> Fraction:
 def format_up(amount: int) -> str:
     """Show what is spent: to four digits, never less than it is.
 
-    What hardly exceeds a number of four digits is shown with the digit that exceeds it, since that
+    An amount just above a number of four digits is shown with the digit that exceeds it, since that
     digit may be why it does not fit.
     """
     return _shown(amount, up=True)
@@ -126,7 +126,7 @@ def format_up(amount: int) -> str:
 def format_down(amount: int) -> str:
     """Show what is left, or a limit: to four digits, never more than it is.
 
-    What hardly falls short of a number of four digits is shown with the digit that falls short.
+    An amount just below a number of four digits is shown with the digit that falls short.
     """
     return _shown(max(amount, 0), up=False)
 

@@ -15,7 +15,7 @@ scope holds neither, ``added`` if it holds one of the two, and ``replaced`` if i
     x and y in two cells owe at most X + Y + Z: the sums of ``added`` in the two cells, and the
     smaller of their sums of what is ``replaced`` beyond twice ``added``.
     Requests about all records hold both for sure, and are kept apart at ``replaced``.
-    Where a scope is known only to lie within a box, it may hold one of two records in the box, so
+    If a scope is known only to be within a box, it may hold one of two records in the box, so
     that the larger of ``added`` and ``replaced`` is charged there.
     Cells that a full map has merged hold records of several histories; such records are taken for
     those of two cells, and records of one history owe what is ``replaced`` or less.
@@ -23,7 +23,7 @@ X + Y alone is not enough: one request of rho that is known for added records, a
 cells, costs 4 rho and not 2 rho.
 Proofs: docs/proofs/composition.md, section 11.
 
-Where requests are unknown, but were accepted under the limits, everyone is taken to owe the limits,
+If requests are unknown, but were accepted under the limits, everyone is taken to owe the limits,
 and from then on every route of the currency has to fit (key ``filter-joint``): what neighbors owed
 was within the limits of some route, it is not known which, and on the others they may owe any
 amount above the limit.
@@ -51,7 +51,7 @@ _EVERYTHING: Final = Box.everything()
 @final
 @dataclass(frozen=True, slots=True)
 class PriceBasis:
-    """What amounts mean: what they count, and whom they are about, under which relation."""
+    """The meaning of amounts: currency, protected unit and relation."""
 
     currency: Currency
     unit: PrivacyUnit
@@ -62,7 +62,7 @@ class PriceBasis:
 class ChargedBox:
     """Part of a charge: the records it is about, and its price for one of them and for two.
 
-    ``priced_for`` says what the amounts mean; where it is missing, they were recorded together with
+    ``priced_for`` says what the amounts mean; if it is missing, they were recorded together with
     the account that they belong to.
     """
 
@@ -86,8 +86,8 @@ class ChargedBox:
 class Balances:
     """What was spent so far, by all records and cell by cell, for neighbors of one relation.
 
-    A cell keeps one sum for each component where neighbors differ in one record (key
-    ``cell-filters``), and three where a record is replaced (key ``cell-pairs``): what is added,
+    A cell keeps one sum for each component if neighbors differ in one record (key
+    ``cell-filters``), and three if a record is replaced (key ``cell-pairs``): what is added,
     what is replaced beyond twice as much, and what is replaced.
     """
 
@@ -118,7 +118,7 @@ class Balances:
     def add(self, pieces: Sequence[ChargedBox], times: int = 1) -> None:
         """Charge each of some disjoint pieces where it is, and those about everything apart."""
         everywhere = self.everywhere
-        # a copy where a later piece could be refused after a first one
+        # a copy if a later piece could be refused after a first one
         paid = self.paid.copy() if len(pieces) > 1 else self.paid
         for piece in pieces:
             if piece.box == _EVERYTHING:

@@ -17,15 +17,15 @@ about another, so that charges under two names add up for somebody.
 Proof.  Everything that decides how a stored value becomes a value of ours, and whose it is, is part
 of the digest: the table, how it names units or finds them in other tables, the stored type, the
 kind of source and the type that is read.  In a loss map a record has a value under each name by
-itself, so a record lies in both of two boxes unless they contradict each other under one name.
+itself, so a record is in both of two boxes unless they contradict each other under one name.
 Columns that name the unit have one name in all tables, tied to the normal form of the unit and to
-how CSV files are written, where that is not as usual.  That other columns hold the same in several
+how CSV files are written, if that is not as usual.  That other columns hold the same in several
 tables, or after a change, is the owner's promise: a line of the policy gives them one name of their
 own, tied to the list of these columns: another list under the same label is another promise.
 
 A record that is missing from a box is not charged for the question.
 
-Definition.  A box is a product: the records whose value in each named column lies in a given set;
+Definition.  A box is a product: the records whose value in each named column is in a given set;
 columns that are not named may hold anything.  It is ``exact`` if it holds just the records that are
 meant, and encloses them otherwise (:mod:`discreet.accounting.values`).
 Theorem (key ``box-difference``).  Let the box B set conditions B_1, ..., B_k.  The records of a box
@@ -233,11 +233,11 @@ class Box:
         return dict(self.conditions).get(column, ANYTHING)
 
     def disjoint(self, other: Box) -> bool:
-        """Whether no record lies in both, for sure."""
+        """Whether no record is in both, for sure."""
         return (self & other).empty
 
     def covers(self, other: Box) -> bool:
-        """Whether every record of the other lies in this one, for sure.
+        """Whether every record of the other is in this one, for sure.
 
         >>> from discreet.accounting.values import at_least, between
         >>> Box({"age": at_least(18)}).covers(Box({"age": between(20, 30)}))
@@ -275,7 +275,7 @@ class Box:
     def for_unit(self, unit: PrivacyUnit, constant: Iterable[str] = ()) -> Box:
         """Return the units that may have a record in this box, as a box.
 
-        A unit of several rows lies in many places at once: only what all its rows share says where
+        A unit of several rows is in many places at once: only what all its rows share says where
         it is not.  That holds for the columns that name it, and for those that are declared to be
         constant within a unit; conditions on other columns are widened to everything.
 

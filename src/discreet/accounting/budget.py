@@ -19,9 +19,9 @@ The search only proposes; what is returned was checked, and smaller limits imply
 millionth below delta, so that limits that were stored are still proved to be within the promise if
 a conversion should change in its last digits.
 
-Theorem.  Whatever is asked within the limits, one by one and in view of all answers, the guarantee
-holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint``, ``filter-alone`` and
-``filter-approximate``).  It comes from the limits, not from what was spent.
+Theorem.  For any questions asked within the limits, one by one and in view of all answers, the
+guarantee holds (keys ``filter-basic``, ``filter-concentrated``, ``filter-joint``, ``filter-alone``
+and ``filter-approximate``).  It comes from the limits, not from what was spent.
 
 Definition.  A budget is raised to another of the same currency, with no limit lower and at least
 one higher.  What was spent stays spent, and counts against the new limits.
@@ -180,7 +180,7 @@ class Budget(Explainable, Shown):
 
     @property
     def guarantee(self) -> PrivacyLoss:
-        """What holds of all answers together, whatever was asked."""
+        """The guarantee that covers all answers together, for any questions."""
         return self.currency.loss(self.limit) if self.promise is None else self.promise
 
     def own_delta(
@@ -338,7 +338,7 @@ def _raised(budget: Budget) -> tuple[Fraction | int, ...]:
 def is_recorded(recorded: Budget | None, given: Budget | None) -> bool:
     """Return whether a budget that is given is the one on record.
 
-    What is promised decides, since limits follow from it.
+    The promise decides, since limits follow from it.
     """
     if recorded is None or given is None:
         return recorded is given

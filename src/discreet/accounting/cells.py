@@ -1,16 +1,16 @@
-"""Cells: the kinds of records that a tree can tell apart, and where the rows of a unit can lie.
+"""Cells: the kinds of records that a tree can distinguish, and where the rows of a unit can lie.
 
 Trust: kernel.
 
 Values of one atom are charged alike, for better or worse.
 
-Definition.  The conditions of a tree on a column are sets of values.  Two values that lie in the
-same of these sets cannot be told apart by the tree; such values form an atom.  A set is then a
+Definition.  The conditions of a tree on a column are sets of values.  Two values that are in the
+same of these sets cannot be distinguished by the tree; such values form an atom.  A set is then a
 union of atoms, kept as a mask of bits.  A set that merely encloses what is meant has values that it
 may or may not let through: they give two atoms, one on each side, so that both cases are priced.
-A cell says in which atoms of each column a record lies: one atom, or up to r of them where a record
-has up to r values of a key.  Atoms that the tree treats alike are told apart only as far as
-different rows may lie in different ones of them.
+A cell says in which atoms of each column a record lies: one atom, or up to r of them if a record
+has up to r values of a key.  Atoms that the tree treats alike are distinguished only as far as
+different rows may be in different ones of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from discreet.accounting.parts_and_samples import Parallel, Where, overlapping_k
 from discreet.accounting.values import ANYTHING, Values
 
 Cell = tuple[int, ...]
-"""For each column the atoms in which a record lies, as bits; 0 where the column does not matter."""
+"""For each column the atoms in which a record lies, as bits; 0 if the column does not matter."""
 
 Rows = tuple[tuple[Cell, int], ...]
 """Rows by cell, in order."""
@@ -71,7 +71,7 @@ class Domain:
         return self._atoms[column][number]
 
     def mask(self, column: str, values: Values) -> int:
-        """Return which atoms lie in a set that the tree or a box names."""
+        """Return which atoms are in a set that the tree or a box names."""
         return self._masks[column][values]
 
     def cell(self, record: Mapping[str, object]) -> Cell:
@@ -116,7 +116,7 @@ class Domain:
         return {column: list(mine.values()) for column, mine in groups.items()}
 
     def cells(self, used: Collection[str], like: Groups, rows: int) -> list[Cell] | None:
-        """Return the cells of some columns, as many alike as rows can tell apart; None if many."""
+        """Return the cells of some columns, as many alike as rows can distinguish; None if many."""
         choices: list[list[int]] = []
         for column in self.names():
             if column not in used:
@@ -136,7 +136,7 @@ class Domain:
         return [cell for cell in itertools.product(*choices) if not self._is_impossible(cell)]
 
     def placings(self, cells: Sequence[Cell], size: int) -> list[Rows] | None:
-        """Return the ways in which so many rows of a unit can lie in cells; fewer if they must.
+        """Return the ways in which so many rows of a unit can be in cells; fewer if they must.
 
         None if there are too many of them to look at.
         """
@@ -168,7 +168,7 @@ class Domain:
         return [pair for pair in itertools.product(first, new) if _is_first(groups, *pair)]
 
     def _points(self, atom: Values) -> int | None:
-        """Count the values of an atom, NULL among them; None where it holds a range."""
+        """Count the values of an atom, NULL among them; None if it holds a range."""
         if not atom.exact:
             return None
         if atom.kind == "bool":

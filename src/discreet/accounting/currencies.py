@@ -160,7 +160,7 @@ def concentrated_price(loss: PrivacyLoss, delta: Fraction | None = None) -> Pric
 def _outside(loss: PrivacyLoss, delta: Fraction | None) -> list[Price]:
     """Return the rho of a sample outside an event of a probability that is named for it, if any.
 
-    What runs on a sample rarely loses much, and other losses have no such tails.
+    A release from a sample rarely loses much, and other losses have no such tails.
     """
     products = dict.fromkeys((*loss.remove, *loss.add)) if isinstance(loss, Profile) else {}
     rare = any(pair.rare_losses for product in products for pair, _ in product.pairs)
@@ -209,7 +209,7 @@ def _pair_point(pair: Pair) -> Numbers | None:
     if isinstance(pair, ResponsePair):
         return pair.epsilon, pair.delta, _NONE
     once = ((pair, 1),)
-    ways = [Composition(once), Composition(once).reverse()]  # one side alone is no pure bound
+    ways = [Composition(once), Composition(once).reverse()]  # one side alone is not a pure bound
     largest = [way.largest() for way in ways]
     if math.isinf(max(largest)):
         return None
@@ -294,7 +294,7 @@ class Currency(ABC):
 
     @abstractmethod
     def _numbers(self, loss: PrivacyLoss, delta: Fraction | None) -> tuple[Fraction, ...] | None:
-        """Return the numbers of a loss, one for each component; None where they are not known."""
+        """Return the numbers of a loss, one for each component; None if they are not known."""
 
     @abstractmethod
     def loss(self, amounts: Amounts) -> PrivacyLoss:
@@ -343,7 +343,7 @@ class BasicCurrency(Currency):
         return point_price(loss, delta)
 
     def loss(self, amounts: Amounts) -> PrivacyLoss:
-        """Return the point, pure where delta is 0."""
+        """Return the point, pure if delta is 0."""
         return _point(*map(amount_value, amounts))
 
 
@@ -402,7 +402,7 @@ class JointCurrency(Currency):
 
         The last number is the probability of the event outside which they hold; that of a leak of
         discrete noise, outside which alone there is a mu, is added to it.
-        A delta that is named is spent on epsilon alone, where rho needs none.
+        A delta that is named is spent on epsilon alone, if rho needs none.
         """
         point = point_price(loss, delta)
         known = concentrated_price(loss) if point is None or delta else None

@@ -4,7 +4,7 @@ Trust: kernel.
 
 Two threads that look before either spends, or a budget and its copy, spend twice.
 
-What is left is not a promise of its own: it says which requests would still be accepted.  It is
+The remainder is not a separate promise: it says which requests would still be accepted.  It is
 shown rounded down, with whom it is about and the currency.
 
 Definition.  It keeps one filter for each cell of records that its charges treat alike.  A charge
@@ -94,7 +94,7 @@ class Left(Shown):
     def loss(self) -> PrivacyLoss:
         """The largest loss that would still be accepted, in the terms of the budget.
 
-        Where records are replaced, it is the loss of a request about all of them; where every
+        If records are replaced, it is the loss of a request about all of them; if every
         route has to fit, a pure one beside a delta, hardly below the largest.
         """
         currency = self.budget.currency
@@ -121,7 +121,7 @@ class Left(Shown):
     def after(self, what: Priceable, *, delta: object = None) -> Left:
         """Return what a request would leave, and charge nothing.
 
-        It is charged to a copy of all sums, as a charge is; so where neighbors owe more than what
+        It is charged to a copy of all sums, as a charge is; so if neighbors owe more than what
         they owe now and the price, because a record is replaced by one of another scope, this says
         so.
 
@@ -236,7 +236,7 @@ class Charge:
 
     @property
     def amounts(self) -> Amounts:
-        """The most that a record pays, or, where records are replaced, that two of one box do."""
+        """The most that a record pays, or, if records are replaced, that two of one box do."""
         one = not self.unit.relation.replaces
         prices = [piece.added if one else piece.replaced for piece in self.pieces]
         nothing = tuple(0 for _ in self.budget.limit)
@@ -321,7 +321,7 @@ class PrivacyFilter:
 
     @property
     def guarantee(self) -> PrivacyLoss:
-        """What holds of all answers together, whatever was and will be asked."""
+        """The guarantee that covers all answers together, past and future."""
         return self._budget.guarantee
 
     @property
@@ -375,7 +375,7 @@ class PrivacyFilter:
     def enter(self, pieces: Sequence[ChargedBox]) -> Charge:
         """Enter pieces that were recorded for this filter before: a replay, which asks nothing.
 
-        What they were priced for is recorded with the account that they belong to, not with them.
+        The setting of their prices is recorded with the account that they belong to, not with them.
         """
         self._check_width(pieces)
         with self._guard:
@@ -493,7 +493,7 @@ class PrivacyFilter:
     def written(self) -> dict[str, object]:
         """Return what is owed, in a form that JSON keeps exactly and that a replay arrives at.
 
-        The limits of the budget are not in it; what it counts, and for whom, is.  Where every
+        The limits of the budget are not in it; what it counts, and for whom, is.  If every
         route has to fit, it says so.
 
         >>> from discreet.units import row

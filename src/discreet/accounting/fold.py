@@ -9,7 +9,7 @@ rows costs its price at (r, i), counted in the units that it protects:
     the unit accounted for     one if any of its rows is seen;
     smaller units              as many as rows, or as are declared to belong to one unit;
     larger or other units      whatever holds the rows comes, goes or changes in part: once for each
-                               row, or once for each table where one larger unit holds all rows.
+                               row, or once for each table if one larger unit holds all rows.
 Theorem (key ``general-composition``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
 Let leaf i read f_i(D) and be d_i-private.  Then the releases together are d-private with
 d(D, D') = sum of d_i(f_i(D), f_i(D')), also if later leaves depend on earlier answers.  A leaf
@@ -276,7 +276,7 @@ class TreeFold:
             return old, new, True
         if mine == theirs:
             return min(old, 1), min(new, 1), True
-        if theirs < mine:  # each table's rows lie in one larger unit, which may change in part
+        if theirs < mine:  # each table's rows are in one larger unit, which may change in part
             units = (old > 0) + (new > 0)
             return units, units, False
         if mine and mine < theirs:
@@ -290,7 +290,7 @@ class TreeFold:
         self, node: Parallel, old: Rows, new: Rows, spread: int | None
     ) -> Iterator[Prices]:
         parts = self._parts.setdefault(id(node), {})
-        if not parts:  # which parts lie in which atom, so that others are not looked at
+        if not parts:  # which parts are in which atom, so that others are not looked at
             for place, (values, _) in enumerate(node.parts):
                 for atom in bits(self._domain.mask(node.key, values)):
                     parts.setdefault(atom, []).append(place)
@@ -302,7 +302,7 @@ class TreeFold:
             yield self._fold(child, mine, theirs, spread, partial=True)
 
     def _grouped(self, node: Group, old: Rows, new: Rows, spread: int | None) -> Price:
-        """Give the rows that a row becomes their own cells, whatever cell it lies in."""
+        """Give the rows that a row becomes their own cells, whatever cell it is in."""
         if node.distance is None or spread is None:
             return directed(UNPROTECTED, 1, 1, attained=False)
         leave, enter = count_of(old), count_of(new)
@@ -348,7 +348,7 @@ class TreeFold:
     def _fixed(
         self, node: Sampled, old: Rows, new: Rows, spread: int | None, *, partial: bool
     ) -> Price:
-        """Sample a fixed number: known where the population keeps its size."""
+        """Sample a fixed number: known if the population keeps its size."""
         emptied = self._unit.relation is Relation.REPLACE_NULL and not partial
         leave, enter = count_of(old), count_of(new)
         if not (leave == enter or emptied) or spread != 0:
@@ -366,7 +366,7 @@ class TreeFold:
         return directed(loss.group(steps) if steps > 1 else loss, 1, 1, attained=False)
 
     def _shuffled(self, node: Shuffled, seen: Moved, spread: int | None) -> Price:
-        """Shuffle reports: known where as many are replaced as there are, by as many others."""
+        """Shuffle reports: known if as many are replaced as there are, by as many others."""
         old, new, exactly = self._units(node.child, seen)
         if not exactly or old != new or spread != 0:
             return directed(UNPROTECTED, 1, 1, attained=False)
@@ -376,7 +376,7 @@ class TreeFold:
 
 
 def directed(loss: PrivacyLoss, old: int, new: int, *, attained: bool = True) -> Price:
-    """Take the direction of a loss: removed, inserted, or either where rows are replaced."""
+    """Take the direction of a loss: removed, inserted, or either if rows are replaced."""
     if loss.pure_bound() == 0:
         return Price(attained=attained)
     profile = loss.profile()

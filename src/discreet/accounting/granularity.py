@@ -12,8 +12,8 @@ mostly, with the distances between them; everything about it is exact, by enumer
 stands for no record.  Tables that differ in one record are as far apart as those two.  The four
 relations of rows are such rules (:meth:`RecordRule.of`).
 
-Releases compose by key ``general-composition``: a release is free where f_i(D) = f_i(D'), and where
-f_i separates neighbors, so that d_i is infinite, nothing is promised.  In this room:
+Releases compose by key ``general-composition``: a release is free if f_i(D) = f_i(D'), and if f_i
+separates neighbors, so that d_i is infinite, nothing is promised.  In this room:
 ``total = first.through(f_1, on=tables) + second.through(f_2, on=tables)``.
 
 Theorem (key ``f-dependent``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).  If a
@@ -142,7 +142,7 @@ class Metric:
     def through(self, function: Callable[[Any], Any], *, on: Iterable[Any]) -> Metric:
         """Return how far apart tables are for a release that reads a function of them.
 
-        What the function makes of a table has to be a point of this metric.
+        The value of the function must be a point of this metric.
         """
         tables = _points(on)
         places = [_place(self.points, function(table)) for table in tables]
@@ -248,7 +248,7 @@ class RecordRule:
         if math.prod(map(len, values.values())) > _MOST_RECORDS:
             raise TooLarge(
                 f"a rule is about more than {_MOST_RECORDS} different records; give values by "
-                "range: one for each that the tree, or the rule, tells apart."
+                "range: one for each that the tree, or the rule, distinguishes."
             )
         records = tuple(
             dict(zip(values, each, strict=True)) for each in itertools.product(*values.values())

@@ -8,17 +8,17 @@ relation move the input of a mechanism by at most d, and let replacing a row mov
 If r rows are removed and i others inserted, then by the triangle inequality the input moves by at
 most
 
-    add_remove, replace_null    min(r, i) e + |r - i| d,  and by (r + i) d;  where e is not known,
+    add_remove, replace_null    min(r, i) e + |r - i| d,  and by (r + i) d;  if e is not known,
                                 it is 2 d: a row leaves, and another comes
     replace, local              r d if r = i; otherwise nothing is known
     either                      max(r, i) d
 
 A loss is priced along the same chains of neighbors (keys ``group-distance``, ``group-profile``).
-Where rows only leave, or only come, each link of the chain has the same direction, and so has the
+If rows only leave, or only come, each link of the chain has the same direction, and so has the
 price; elsewhere the larger of both directions is chained.
-Scores and queries that are promised to move in one direction keep the promise only where all
+Scores and queries that are promised to move in one direction keep the promise only if all
 changed rows do: a replaced row costs its two links, or twice its distance.
-A ``local`` source is run on each row by itself, so that it is a chain even where the mechanism
+A ``local`` source is run on each row by itself, so that it is a chain even if the mechanism
 holds all its inputs to be neighbors.
 """
 
@@ -30,7 +30,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet import mechanisms  # its door loads a mechanism where one is asked for
+from discreet import mechanisms  # its door loads a mechanism if one is asked for
 from discreet.errors import OutOfRange, TooLarge
 from discreet.loss import Approximate, Composition, PrivacyLoss, Profile, Pure, RenyiDP
 from discreet.loss.finite import FinitePair
@@ -84,7 +84,7 @@ def price_up_to(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
     if _free_when_replaced(leaf):
         return _stepped(leaf, most)
     if isinstance(leaf.replaced, Fraction):
-        if _when_replaced(leaf) < leaf.added:  # dearest where no row takes another's place
+        if _when_replaced(leaf) < leaf.added:  # dearest if no row takes another's place
             return _at(leaf, most * leaf.added)
         return exact_price(leaf, gone, come)
     return _stepped(leaf, gone + come)
@@ -109,7 +109,7 @@ def _chained(leaf: Leaf, gone: int, come: int) -> PrivacyLoss:
 
 
 def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
-    """Price several replaced rows, where the loss of one is known."""
+    """Price several replaced rows, if the loss of one is known."""
     source = leaf.source
     if swaps > 1 and isinstance(
         source, mechanisms.NoisyKeys | mechanisms.OptimalKeys
@@ -120,7 +120,7 @@ def _replaced(leaf: Leaf, loss: PrivacyLoss, swaps: int) -> PrivacyLoss:
 
 
 def _free_when_replaced(leaf: Leaf) -> bool:
-    """Say whether the distribution of the answer stays the same where rows are replaced."""
+    """Say whether the distribution of the answer stays the same if rows are replaced."""
     return isinstance(leaf.replaced, PrivacyLoss) and leaf.replaced.pure_bound() == 0
 
 
@@ -139,7 +139,7 @@ def _one_sided(leaf: Leaf, steps: int) -> PrivacyLoss:
 
 
 def _stepped(leaf: Leaf, steps: int) -> PrivacyLoss:
-    """Price a chain of ``steps`` links, whatever the direction of each."""
+    """Price a chain of ``steps`` links, regardless of the direction of each."""
     if isinstance(leaf.source, PrivacyLoss):
         return _group(_both_ways(leaf.source), steps)
     return _at(leaf, steps * leaf.added)
@@ -184,7 +184,7 @@ def _link_by_link(loss: PrivacyLoss) -> bool:
 
 
 def _tried(price: Callable[[], PrivacyLoss]) -> PrivacyLoss:
-    """Return a loss, or that nothing is protected where it is too large to be written down."""
+    """Return a loss, or that nothing is protected if it is too large to be written down."""
     try:
         return price()
     except (OutOfRange, TooLarge):
@@ -194,7 +194,7 @@ def _tried(price: Callable[[], PrivacyLoss]) -> PrivacyLoss:
 def _both_ways(loss: PrivacyLoss) -> PrivacyLoss:
     """Return a loss that holds whichever of two neighbors comes first.
 
-    Where it has alternatives, ``group`` puts one pair above them before it chains them.
+    If it has alternatives, ``group`` puts one pair above them before it chains them.
     """
     if not isinstance(loss, Profile) or loss.remove == loss.add:
         return loss

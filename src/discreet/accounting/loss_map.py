@@ -29,7 +29,7 @@ Replacing one record by another costs what both have paid, so the two highest pa
 Definition.  The history of a record is the set of charges that held it.  Parts with the same number
 have the same history.  A mixed part, with the number -1, may hold records of several histories.
 Theorem (key ``two-stories``).  Let a record x have the highest payment, and let its cell and its
-atoms be unmixed.  A record with another history lies in a cell with another history, or in a cell
+atoms be unmixed.  A record with another history is in a cell with another history, or in a cell
 with the history of x's and, in some column, in an atom with another history than x's.  The highest
 payment of such records is the second highest that counts: of two records with different histories,
 at most one has the history of x.
@@ -539,7 +539,7 @@ class LossMap:
         self._merge_cells(lambda cells: [None] * cells.size, goal)
 
     def _merge_atoms(self, axis: int, column: Column) -> None:
-        """Merge atoms that no cell tells apart, without raising any if that is enough."""
+        """Merge atoms that no cell distinguishes, without raising any if that is enough."""
         for rule in (_histories, _amounts):
             if column.size > self._cap:
                 both = zip(self._told_apart(axis, column), rule(column.parts), strict=True)
@@ -552,7 +552,7 @@ class LossMap:
             for atom in np.argsort(_heights(column.parts.paid), kind="stable")[:merged].tolist():
                 keys[atom] = places[atom]
             self._renumber(axis, column, keys)
-            if column.size > self._cap:  # the cells tell too many atoms apart
+            if column.size > self._cap:  # the cells distinguish too many atoms
                 self._merge_upward(-(-self._cells.size // 2))
 
     def _told_apart(self, axis: int, column: Column) -> list[bytes]:
@@ -561,7 +561,7 @@ class LossMap:
         return [row.tobytes() for row in np.packbits(held.T, axis=1)]
 
     def _renumber(self, axis: int, column: Column, keys: Sequence[Hashable]) -> None:
-        """Make one atom of all atoms with one key, which no cell tells apart."""
+        """Make one atom of all atoms with one key, which no cell distinguishes."""
         masks = sorted(set(self._masks[axis]))
         held = _spread(masks, column.size)
         first = {number: atom for atom, number in reversed([*enumerate(column.merge(keys))])}

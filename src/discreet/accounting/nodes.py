@@ -24,7 +24,7 @@ Theorem (key ``bounded-parallel``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau a
 Let a source be epsilon-DP under ``replace`` on the tables of its own part.  When a record of one
 part is replaced by a record of another, the part changes its size, and such tables are infinitely
 far apart under ``replace``: the certificate says nothing.  The exact number of rows is 0-DP under
-``replace``, and tells for each part whether it lost a record.
+``replace``, and says for each part whether it lost a record.
 Two kinds of certificate do hold: for ``add_remove``, where the parts of both records are charged;
 and for ``replace`` on the whole table (``common_domain``), where both are charged too, so that the
 loss is the largest sum over two different parts.
@@ -338,7 +338,7 @@ class Leaf(Node):
             unit: whom the source protects; None stands for rows.
             added: by how much one step of the relation moves the input of the mechanism.
             replaced: by how much replacing one row moves it, if that is known to be less than
-                twice as much (0 for a count of all rows); or the loss where one row is replaced.
+                twice as much (0 for a count of all rows); or the loss if one row is replaced.
             common_domain: under ``replace``, that the certificate covers a record replaced anywhere
                 in the whole table, though the leaf reads only its part.
             coordinates: in how many places inputs may differ at all, for noise on vectors.
@@ -383,15 +383,15 @@ class Leaf(Node):
     def price(
         self, removed: int, inserted: int, *, wanted: Relation | str | None = None
     ) -> PrivacyLoss:
-        """Return the loss where ``removed`` rows leave the table and ``inserted`` others enter it.
+        """Return the loss if ``removed`` rows leave the table and ``inserted`` others enter it.
 
         If ``unit`` is set, units are counted in place of rows.  For a leaf with ``common_domain``
         the rows of the whole table are counted, not those of its part.  The ``remove`` side of the
-        loss belongs to tables that lose rows, the ``add`` side to those that gain some; where both
+        loss belongs to tables that lose rows, the ``add`` side to those that gain some; if both
         happen, each side holds both ways.
 
         ``wanted`` is the relation between whole tables.  A source that is certified for rows in
-        fixed places says nothing where rows have none, which is the case unless it is
+        fixed places says nothing if rows have none, which is the case unless it is
         ``replace_null`` or ``local``.
 
         >>> Leaf(Pure(epsilon=1), relation="replace").price(1, 0)
@@ -457,7 +457,7 @@ def _distance_added(source: Source, added: object) -> Fraction:
     if distance != 1 and (isinstance(source, PrivacyLoss) or _counts_steps(source)):
         raise OutOfRange(
             f"added is given for a {type(source).__name__}, and is not 1; leave "
-            "it out; where one row becomes several, say Group(leaf, distance=...)."
+            "it out; if one row becomes several, say Group(leaf, distance=...)."
         )
     return distance
 
@@ -465,7 +465,7 @@ def _distance_added(source: Source, added: object) -> Fraction:
 def _when_replaced(
     source: Source, replaced: object, relation: Relation
 ) -> Fraction | PrivacyLoss | None:
-    """Read what is known where a row is replaced: a distance, a loss, or nothing."""
+    """Read what is known if a row is replaced: a distance, a loss, or nothing."""
     if replaced is None:
         return None
     if relation.replaces:
@@ -481,7 +481,7 @@ def _when_replaced(
     if isinstance(source, PrivacyLoss) or _counts_steps(source):
         raise WrongKind(
             "replaced is a number, but the source knows no distance of its answers; give the "
-            "loss where one row is replaced, or leave it out."
+            "loss if one row is replaced, or leave it out."
         )
     return distance
 
@@ -491,9 +491,9 @@ def _counts_steps(source: Source) -> bool:
 
 
 def exact_size(name: str = "") -> Leaf:
-    """Return the leaf that tells how many rows there are, exactly.
+    """Return the leaf that says how many rows there are, exactly.
 
-    It is free where rows are replaced, and unprotected where one is added or removed.
+    It is free if rows are replaced, and unprotected if one is added or removed.
 
     >>> exact_size().price(1, 1)
     Pure(epsilon=Fraction(0, 1))

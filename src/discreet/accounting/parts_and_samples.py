@@ -24,7 +24,7 @@ of one node and in the part b of a node inside it.  No theorem here covers that,
 Theorem (key ``preprocessing``; McSherry 2009, Privacy Integrated Queries).  If a function of the
 table turns one row into at most d rows, then tables that differ by r removed and i inserted rows
 go to tables that differ by at most d r and d i; what is released of its result costs what it costs
-there.  Where no d holds, neighbors may go to tables as far apart as you like, and nothing is
+there.  If no d holds, neighbors may go to tables as far apart as you like, and nothing is
 protected.
 
 Definition.  A sample is drawn afresh, and kept secret: by ``rate``, where each record enters it
@@ -32,10 +32,10 @@ with that probability, independently; or of ``size`` records out of a ``populati
 public, all samples of that size being equally likely.  With a rate, all records of one ``unit`` may
 be drawn together: they enter the sample or stay out as one.
 A record that is likely not in the sample loses less.  Sampling by rate is accounted for under
-add/remove and replace (key ``poisson-sampling``), a sample of fixed size where records are replaced
-(key ``amplification``): where one is added or removed, the population is not public.
-What runs on one sample is one node: the sample amplifies what all of it loses together, and each
-further node draws a sample of its own.
+add/remove and replace (key ``poisson-sampling``), a sample of fixed size if records are replaced
+(key ``amplification``): if one is added or removed, the population is not public.
+All releases from one sample form one node: the sample amplifies what all of it loses together, and
+each further node draws a sample of its own.
 
 If each of n people runs the leaf on their own row, and all reports are released in random order,
 replacing one row loses less than in the leaf (key ``shuffling``).  It needs a leaf with a finite
@@ -44,9 +44,9 @@ epsilon at delta 0, and a public n.
 Definition (Abadi et al. 2016).  In each of ``steps`` steps every record enters the sample by itself
 with probability ``rate``.  The gradients of the sample are clipped to an L2 norm of at most C and
 added up, Gaussian noise with a standard deviation of ``sigma`` C is added, and the sum is released.
-What the next step does may depend on all sums so far.
+The next step may depend on all sums so far.
 
-One step moves the sum by at most C where a record is added or removed, so it is a Gaussian with mu
+One step moves the sum by at most C if a record is added or removed, so it is a Gaussian with mu
 = 1/sigma on a sample (key ``poisson-sampling``), and the steps compose (key ``dominating-pair``).
 The figures hold for samples that are drawn like that.  A shuffled pass over the data in batches of
 a fixed size is another mechanism, which may lose more (Chua et al. 2024).
@@ -197,7 +197,7 @@ def _overlapping(one: Values, other: Values) -> NotComposable:
         what=f"the parts {one} and {other} are not disjoint.",
         why="a record in both would be charged for one only, and parallel composition would be "
         "violated (key parallel).",
-        do="make the parts disjoint; or ask one after the other, which costs both only where they "
+        do="make the parts disjoint; or ask one after the other, which costs both only if they "
         "meet: Where(Box({...}), ...) + Where(Box({...}), ...).",
     )
 
@@ -213,7 +213,7 @@ def _is_single(values: Values) -> bool:
 
 
 def overlapping_keys(tree: Node, boxes: Iterable[Box]) -> dict[str, int]:
-    """Return how many values a record has of each key, where it may be more than one."""
+    """Return how many values a record has of each key, if it may be more than one."""
     inner = [node for node in tree.walk() if type(node) is not Leaf]
     nodes = [node for node in inner if isinstance(node, Parallel)]
     overlaps = {node.key: node.overlap for node in nodes if node.overlap > 1}
@@ -224,7 +224,7 @@ def overlapping_keys(tree: Node, boxes: Iterable[Box]) -> dict[str, int]:
             raise _refusal(node.key, "nodes on it disagree")
         below = (each for _, child in node.parts for each in child.walk())
         if any(isinstance(each, Parallel) and each.key == node.key for each in below):
-            raise _refusal(node.key, "one node on it lies in a part of another")
+            raise _refusal(node.key, "one node on it is in a part of another")
     conditions = [node.box for node in inner if isinstance(node, Where)]
     for box in (*conditions, *boxes):
         for column, _ in box.conditions:
@@ -357,7 +357,7 @@ class Shuffled(Node):
 def takes_whole(tree: Node, columns: Iterable[str]) -> bool:
     """Return whether all rows of a unit, named by these columns, count as one in a tree.
 
-    So it is where leaves are certified for just this unit, and samples draw it as a whole.
+    So it is if leaves are certified for just this unit, and samples draw it as a whole.
     """
     names = {*columns}
     return all(

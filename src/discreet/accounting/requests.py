@@ -5,7 +5,7 @@ Trust: kernel.  A price that is taken for another one is too low for somebody.
 Definition.  A request is a tree that was fixed before it is asked, so that it is one request with
 one price, worked out tightly (key ``general-composition``).  Its scope is a box outside which no
 record is looked at.  If the tree starts with a condition, or with parallel parts such that all
-rows of a unit lie in the same part, each part is charged in its own box.
+rows of a unit are in the same part, each part is charged in its own box.
 A loss that is given by itself is one for the unit of the filter; a mechanism given by itself is
 run on rows, at distance 1 for each.  Both count as certified for added and removed records.
 
@@ -139,17 +139,17 @@ class RequestPricer:
                 yield scope, node
 
     def one_sided(self, node: Node) -> PrivacyLoss:
-        """Return the loss where one unit is added or removed."""
+        """Return the loss if one unit is added or removed."""
         placed = self.unit.relation is Relation.REPLACE_NULL
         return self._loss(node, Relation.REPLACE_NULL if placed else Relation.ADD_REMOVE)
 
     def two_sided(self, node: Node) -> PrivacyLoss:
-        """Return the loss where one unit is replaced by another that the request can see too."""
+        """Return the loss if one unit is replaced by another that the request can see too."""
         local = self.unit.relation is Relation.LOCAL
         return self._loss(node, Relation.LOCAL if local else Relation.REPLACE)
 
     def loss(self, node: Node) -> PrivacyLoss:
-        """Return the loss for the unit and its relation, where all units are looked at."""
+        """Return the loss for the unit and its relation, if all units are looked at."""
         if not self.unit.relation.adds:
             return self.two_sided(node)
         one = self.one_sided(node)
@@ -207,7 +207,7 @@ def _prices(
     delta: Fraction | None,
     only_two: bool,  # noqa: FBT001  (part of a key)
 ) -> tuple[Amounts, Amounts]:
-    """Return the price where one unit is added or removed, and where one is replaced."""
+    """Return the price if one unit is added or removed, and if one is replaced."""
     if not pricer.unit.relation.replaces:
         price = currency.price(pricer.one_sided(node), delta)
         return price, price

@@ -2,11 +2,11 @@
 
 Trust: kernel.
 
-Definition.  An option says which cells of the public domain the changed rows lie in, and what the
+Definition.  An option says which cells of the public domain the changed rows are in, and what the
 tree loses there; the price of a tree is the largest over options, question by question.
 Composing keeps domination (key ``dominance``), so an option that another one dominates may be
 dropped before both are composed with the same rest, without changing the price.
-Where too many remain, some are replaced by one product above them all: the price may rise, and it
+If too many remain, some are replaced by one product above them all: the price may rise, and it
 is no longer that of a neighbor that exists.
 
 Theorem (key ``scenario-accounting``).  The price is the largest over scenarios, epsilon by epsilon;
@@ -114,7 +114,7 @@ class Option:
 
 
 def pruned(options: Iterable[Option], most: int = MOST_OPTIONS) -> list[Option]:
-    """Drop what is provably dominated; merge neighbors where too many are left."""
+    """Drop what is provably dominated; merge neighbors if too many are left."""
     first: dict[tuple[Composition, bool], Option] = {}
     for option in options:
         first.setdefault((option.composition, option.attained), option)
@@ -171,7 +171,7 @@ _SHOWN: Final = Fraction(1, 10**6)
 @final
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A number of rows whose value in a column lies in a set."""
+    """A number of rows whose value in a column is in a set."""
 
     column: str
     values: Values
@@ -272,7 +272,7 @@ class Statement(PrivacyCurve):
         return self.loss.tradeoffs(false_alarms)
 
     def gap(self, delta: object) -> float:
-        """Return how far the price may lie above the truth."""
+        """Return how far the price may be above the truth."""
         return self.interval(delta=delta).width
 
     @property

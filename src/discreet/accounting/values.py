@@ -6,18 +6,18 @@ Definition.  The kinds are number, text, bool, date, datetime (without a time zo
 (with one).  Values of different kinds are never compared.  The key of a number is the exact number
 that it denotes: a float stands for its decimal text, so 1, 1.0 and Fraction(1) are one value, and
 0.1 is one tenth; infinities are the smallest and the largest number.  Text is ordered by code
-points, instants by the moment that they name, whatever their zone.
+points, instants by the moment that they name, regardless of their zone.
 
-Definition.  The keys of one kind lie on a line.  A cut is a key and a side: 0 lies just below the
-key, 1 just above.  A set is what lies between rising cuts: it is entered and left by turns,
-starting inside if ``below`` holds; ``null`` says whether SQL's NULL belongs.  Nothing lies below
-minus infinity, NaN lies above every number, and a bool is True or False.  The form is canonical: no
-cut lies at an end of the line, and no two cuts mark one place, so that sets that hold the same
-points of the line are equal objects.  Integers, dates and text are held to lie on an unbroken line,
-so that a set means the same whatever its column is cast to.
+Definition.  The keys of one kind are on a line.  A cut is a key and a side: 0 is just below the
+key, 1 just above.  A set is what is between rising cuts: it is entered and left by turns,
+starting inside if ``below`` holds; ``null`` says whether SQL's NULL belongs.  Nothing is below
+minus infinity, NaN is above every number, and a bool is True or False.  The form is canonical: no
+cut is at an end of the line, and no two cuts mark one place, so that sets that hold the same
+points of the line are equal objects.  Integers, dates and text are held to be on an unbroken line,
+so that a set means the same regardless of the type its column is cast to.
 
 A set that is not ``exact`` merely encloses the set that is meant.  Ranges of text are such: which
-text lies between two others depends on the collation of the engine, so they enclose everything but
+text is between two others depends on the collation of the engine, so they enclose everything but
 NULL.  What is left out by such a set may be anything, so its complement encloses everything.
 
 Each function below the class is a condition of SQL; a record whose value makes the condition
@@ -94,7 +94,7 @@ def common_kind(first: str | None, second: str | None) -> str | None:
 def _number(value: object) -> Key:
     if is_nan(value):
         raise OutOfRange(
-            "a condition compares with NaN; leave it out: NaN lies above every number, in "
+            "a condition compares with NaN; leave it out: NaN is above every number, in "
             "at_least() and in above()."
         )
     endless = isinstance(value, Decimal) and value.is_infinite()
@@ -117,7 +117,7 @@ def _moment(value: datetime) -> tuple[str, Key]:
         return "instant", plain.astimezone(UTC).replace(fold=0)
     except OverflowError:
         raise OutOfRange(
-            "a datetime with a time zone lies outside the years 1 to 9999 of world time; give a "
+            "a datetime with a time zone is outside the years 1 to 9999 of world time; give a "
             "datetime within these years."
         ) from None
 
@@ -185,7 +185,7 @@ def _surround(cuts: Cuts) -> bool:
 
 
 def _stretch(low: Cut | None, high: Cut | None) -> str:
-    """Say which values lie between two cuts."""
+    """Say which values are between two cuts."""
     match low, high:
         case (key, 0), (other, 1) if key == other:
             return _shown(key)
@@ -303,7 +303,7 @@ class Values:
         return Values(below=True, null=True, exact=self.is_anything)
 
     def disjoint(self, other: Values) -> bool:
-        """Whether no value lies in both, for sure.
+        """Whether no value is in both, for sure.
 
         >>> from discreet.accounting.values import at_least, below
         >>> below(5).disjoint(at_least(5))
@@ -312,7 +312,7 @@ class Values:
         return (self & other).empty
 
     def covers(self, other: Values) -> bool:
-        """Whether every value of the other lies in this one, for sure.
+        """Whether every value of the other is in this one, for sure.
 
         >>> from discreet.accounting.values import at_least, between
         >>> at_least(18).covers(between(20, 30))

@@ -136,7 +136,7 @@ def everything(size: int) -> Ends:
 
 
 def widened(low: Floats, high: Floats) -> Ends:
-    """Move both ends outward by one unit in the last place; what is no number has no end.
+    """Move both ends outward by one unit in the last place; what is not a number has no end.
 
     >>> low, high = widened(np.array([1.0]), np.array([np.nan]))
     >>> low.tolist(), high.tolist()

@@ -11,11 +11,11 @@ Theorem (key ``mean-error``).  Let X and Y be the noises of a centered sum and a
 |X - (S / n) Y| / (n + Y).  If X + h Y stays within R with chance 1 - 9 b / 10 (key
 ``weighted-noise-reach``), and Y above -r with chance 1 - b / 10, that is at most (R + u) / (n -
 r) with chance 1 - b, u being a step of X.
-Proof.  Given Y, X is symmetric with one mode, so it lies less often in an interval the further away
+Proof.  Given Y, X is symmetric with one mode, so it is less often in an interval the further away
 that is from zero, and h Y is the furthest; an interval that is longer by u on both sides holds at
 least as many steps as any other.
 
-Where a noisy number of rows is below 1, 1 takes its place.  A mean lies between the bounds of its
+If a noisy number of rows is below 1, 1 takes its place.  A mean is between the bounds of its
 values, and its interval is widened to hold the value that is shown.
 
 Definition.  A mean of values at most H away from a center is center + theta, theta = S / n.  The
@@ -175,7 +175,7 @@ def _within_bounds(estimator: Mean, low: Floats, high: Floats) -> Ends:
 
 
 def mean_interval(estimator: Mean, noisy: Noisy, confidence: Fraction) -> Ends:
-    """Return what the mean of each group lies between.
+    """Return what the mean of each group is between.
 
     >>> import numpy as np
     >>> from discreet.mechanisms import Laplace
@@ -223,18 +223,18 @@ def _reached(
     step: Fraction, total: NoisyTotal, count: NoisyTotal, edges: Floats, confidence: Fraction
 ) -> Floats:
     """Return the reach between each two edges of theta."""
-    draws = {run.draw or run for each in (total, count) for run in each.runs}
+    runs = [*total.runs, *count.runs]
+    draws = {name for run in runs for name, *_ in run.parts()}
     some = edges if len(draws) == 2 else edges[:: (edges.size - 1) // _WIDE]
     thetas = [Fraction(edge) for edge in some.tolist()]
     noises: dict[object, Additive] = {}
     factors: dict[object, list[Fraction]] = {}
     for sign, each in ((0, total), (1, count)):
-        for run in each.runs:
-            name = run.draw or run
-            noises[name] = run.mechanism
+        for name, weight, law in (part for run in each.runs for part in run.parts()):
+            noises[name] = law
             known = factors.setdefault(name, [Fraction(0)] * len(thetas))
             for at, theta in enumerate(thetas):
-                known[at] += run.weight * (-theta if sign else step)
+                known[at] += weight * (-theta if sign else step)
     laws = list(noises.values())
     sizes = np.array([[float_up(abs(each)) for each in factors[name]] for name in noises])
     largest = np.maximum(sizes[:, :-1], sizes[:, 1:])
@@ -273,10 +273,10 @@ class _Ratios:
     reached: Floats
 
     def ends(self) -> Ends:
-        """Return the smallest and the largest theta that intervals hold, NaN where there is none.
+        """Return the smallest and the largest theta that intervals hold, NaN if there is none.
 
-        The reach rises with the distance from zero.  So no theta lies outside of where the larger
-        reach of two cells leaves it, if none lies outside of these cells.
+        The reach rises with the distance from zero.  So no theta is outside of where the larger
+        reach of two cells leaves it, if none is outside of these cells.
         """
         everywhere, last = np.arange(self.sums.size), self.reached.size - 1
         first, final_ = np.zeros_like(everywhere), np.full_like(everywhere, last)

@@ -60,7 +60,7 @@ def measure_all(  # noqa: PLR0913  what is known of a question
 ) -> MeasuredAggregates:
     """Measure bound aggregates over columns of which something is known.
 
-    ``choosing`` says which counts may choose the groups that are shown, where these are private;
+    ``choosing`` says which counts may choose the groups that are shown, if these are private;
     ``searched`` tells, for each aggregate, what its bounds are found for, if they are.
     """
     known = MeasureList()

@@ -5,9 +5,9 @@ Trust: kernel.
 Definition.  The quantiles q(k) at the levels k / 16, k = 0, ..., 16, are bought together, as those
 of APPROX_QUANTILES are.  The value is the ninth smallest of the distances |q(k) - q(8)|: of a
 symmetric distribution half the distance between the quartiles.
-Theorem (key ``mad-interval``).  Let all q(k) lie in their intervals, and the median in q(8)'s,
+Theorem (key ``mad-interval``).  Let all q(k) be in their intervals, and the median in q(8)'s,
 so that |q(k) - median| is from a(k) to b(k).  Then the median distance of the values from their
-median lies between the sixth smallest a(k) and the eleventh smallest b(k), if there are at least 16
+median is between the sixth smallest a(k) and the eleventh smallest b(k), if there are at least 16
 values.
 Proof.  Let r be that median distance.  At least half of the values are within r of the median, and
 at most half are nearer than that.  The levels i, ..., j whose quantiles are within r leave out all

@@ -8,7 +8,7 @@ Definition.  Candidates are public: the values that a group key of the same expr
 bounds.  Each has a leaf of a histogram; rows with NULL or any other value are in none.  With n rows
 in the leaves of a group, c(i) of them in leaf i, candidate i has the score c(i) - n / 2, and is
 chosen with a probability proportional to exp(score / scale).  So candidates that are equally
-frequent are equally likely; in a group without rows all of them are, and no answer tells whether
+frequent are equally likely; in a group without rows all of them are, and no answer says whether
 there are rows.
 Theorem (key ``mode-scores``; McSherry and Talwar 2007, for counts).  One row more or less moves
 every score by 1/2, and one row that is replaced by at most 1.

@@ -11,7 +11,7 @@ Its *interval* holds the total without noise with a given probability:
     several runs with such a count among them: the weighted mean of the ends of all intervals, each
     for so many coordinates more that all of them hold together
 
-Where several coordinates are asked for, the intervals of so many totals hold at the same time.
+If several coordinates are asked for, the intervals of so many totals hold at the same time.
 
 Definition.  What an interval is about is the aggregate of the bounded rows: after each unit has
 been cut to its share of groups and rows, and every value to its bounds and to whole steps.  With at
@@ -51,7 +51,7 @@ same answer.
 ``selected_count_intervals`` bound counts that were released because they passed a threshold: the
 intervals of :meth:`discreet.mechanisms.NoisyKeys.intervals`, many at once and in floats.  An end is
 moved inward only past numbers that are ruled out for sure, so an interval is never narrower than
-the exact one (key ``shown-interval``); it is wider only where floats cannot tell.
+the exact one (key ``shown-interval``); it is wider only if floats cannot decide.
 
 Sums and means hold the noise of such a count besides other noise.  Far above the threshold it is as
 good as any other noise.
@@ -71,7 +71,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -117,7 +117,8 @@ class Run:
     """One run of a mechanism over all groups, and its weight in a mean.
 
     ``keys`` is the choice of keys that showed the groups by these very numbers, if one did.  Runs
-    of several totals with the same ``draw`` have the same noise.
+    of several totals with the same ``draw`` have the same noise.  Values that are computed from
+    several noises have them as ``noises``, each with its weight in the total.
     """
 
     values: Integers
@@ -125,6 +126,14 @@ class Run:
     keys: mechanisms.NoisyKeys | None = None
     weight: Fraction = _ONE
     draw: tuple[object, int] | None = None
+    noises: Terms = ()
+
+    def parts(self) -> Iterator[tuple[object, Fraction, Additive]]:
+        """Yield its noises: what tells each from others, its weight in the total, and its law."""
+        for place, (weight, law) in enumerate(self.noises):
+            yield (self, place), weight, law
+        if not self.noises:
+            yield self.draw or self, self.weight, self.mechanism
 
 
 @final
@@ -152,14 +161,14 @@ class NoisyTotal:
 
     def terms(self, factor: Fraction = _ONE) -> Terms:
         """Return the noises that a multiple of this total holds."""
-        return tuple((factor * run.weight, run.mechanism) for run in self.runs)
+        return tuple((factor * weight, law) for run in self.runs for _, weight, law in run.parts())
 
     def exact(self) -> Rationals:
         """Return the value of every group."""
         return weighted([(run.weight, run.values) for run in self.runs])
 
     def interval(self, confidence: Fraction, coordinates: int = 1) -> Ends:
-        """Return what the total without noise lies between."""
+        """Return what the total without noise is between."""
         if len(self.runs) == 1 and not self.linear:
             return _interval(self.runs[0], confidence, coordinates)
         if self.shared:
@@ -195,9 +204,9 @@ def noise_terms(totals: Sequence[tuple[Fraction, NoisyTotal]]) -> Terms:
     found: dict[object, tuple[Fraction, Additive]] = {}
     for factor, total in totals:
         for run in total.runs:
-            name = run if run.draw is None else run.draw
-            known = found.get(name, (Fraction(0), run.mechanism))[0]
-            found[name] = known + factor * run.weight, run.mechanism
+            for name, weight, law in run.parts():
+                known = found.get(name, (Fraction(0), law))[0]
+                found[name] = known + factor * weight, law
     return tuple(term for term in found.values() if term[0])
 
 
@@ -334,7 +343,7 @@ class Intervals:
     ) -> Ends:
         """Return the intervals of a total and a count, which may have shown the groups.
 
-        The noise is taken as it is if it depends on nothing else, and where the count is clear of
+        The noise is taken as it is if it depends on nothing else, and if the count is clear of
         its threshold; boxes are taken elsewhere.  Both may miss with a part of the chance (key
         ``clear-count``).
         """
@@ -355,7 +364,7 @@ class Intervals:
         return ends
 
     def signed(self, name: str, ends: Ends) -> Ends:
-        """End at zero where no unit adds anything beyond it.
+        """End at zero if no unit adds anything beyond it.
 
         A number that noise has moved beyond zero is shown as zero, and its interval reaches as far
         to the possible side as noise does.  What is left of the interval around the number as it
@@ -394,7 +403,9 @@ class GroupSums:
         tops = np.empty(len(answers), object)
         tops[:] = [sum(int(each * bottom) * drawn[at] for at, each in some) for some in answers]
         noises = [
-            tuple(sorted(((abs(Fraction(each)), self.mechanism) for _, each in some), key=_first))
+            tuple(
+                (size, self.mechanism) for size in sorted(abs(Fraction(each)) for _, each in some)
+            )
             for some in answers
         ]
         places = np.empty(len(keys), np.int64)
@@ -403,10 +414,6 @@ class GroupSums:
             name: FramedCounts(Rationals(tops, bottom), noises, np.array(listed, np.int64)[places])
             for name, listed in self.strategy.source.frames
         }
-
-
-def _first(term: tuple[Fraction, Additive]) -> Fraction:
-    return term[0]
 
 
 @final
@@ -496,7 +503,7 @@ def _ends_of(
     top = np.maximum(ends.counts, float(keys.fewest))
     far = float(tail_quantile(keys.noise, float(2 * tail)))
     every = np.arange(values.size)
-    if not bool(ends.too_many(every, top + far + 2.0).all()):  # floats cannot tell
+    if not bool(ends.too_many(every, top + far + 2.0).all()):  # floats cannot decide
         return keys.intervals(values, confidence=confidence)
     nothing = np.full(top.shape, keys.fewest - 1.0)
     low = _nearest(top, nothing, ends.counts - far, ends.too_few)

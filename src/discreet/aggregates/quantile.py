@@ -3,7 +3,7 @@
 Trust: kernel.
 
 Definition.  A histogram over a public grid is measured, and a leaf of it chosen at every level.
-The error is in ranks: how many values lie between the one that is chosen and the right one, and how
+The error is in ranks: how many values are between the one that is chosen and the right one, and how
 many between the ends of its interval and that.  Ranks do not depend on bounds.
 
 Quantiles rise with their levels: the values of all levels of a histogram are sorted.  The lower end
@@ -23,9 +23,9 @@ of the values.
 Theorem (key ``quantile-ends``; the accuracy of the exponential mechanism, McSherry and Talwar
 2007, on one side).  Each end misses with a chance of at most (1 - confidence) / 2, the only end of
 the lowest and of the highest value with at most 1 - confidence.  So the interval holds the
-quantile with the confidence, whatever the values are, and however few. If the leaf from below is
+quantile with the confidence, regardless of the values, and however few. If the leaf from below is
 above the one from above, one of them missed; the interval then holds both.  A value next to the
-edge of a leaf may be counted in the leaf beside it, where floats are rounded; so edges are moved
+edge of a leaf may be counted in the leaf beside it, if floats are rounded; so edges are moved
 outward by more than that.
 """
 
@@ -67,7 +67,7 @@ _LEVELS: Final = {"MIN": Fraction(0), "MAX": Fraction(1)}
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileEstimator(Estimator):
-    """A value such that about a share ``level`` of n values, and ``offset`` more, lie below it.
+    """A value such that about a share ``level`` of n values, and ``offset`` more, are below it.
 
     The plan has one :class:`discreet.plan.pricing.group_sensitivity.QuantileChoice` for the same
     measure and level.
@@ -231,7 +231,7 @@ Rising = tuple[Integers, Chosen | None, Chosen | None]
 
 
 def rising_leaves(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
-    """Return the leaves of a histogram at all levels: they rise, and lie between their ends."""
+    """Return the leaves of a histogram at all levels: they rise, and are between their ends."""
     if measure not in noisy.known:
         noisy.known[measure] = _risen(measure, noisy)
     rising: dict[Fraction, Rising] = noisy.known[measure]
@@ -284,7 +284,7 @@ def _monotone(
 
 
 def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fraction) -> Ends:
-    """Return what the quantile of each group lies between.
+    """Return what the quantile of each group is between.
 
     >>> from discreet.mechanisms import Exponential
     >>> from discreet.plan.pricing.group_sensitivity import QuantileChoice

@@ -7,15 +7,15 @@ more rows than may count is scaled down to so many rows of its own mean, as in A
 counts it: so SUM(x) is AVG(x) times COUNT(x), asked together or apart.  With
 ``contribution_bounds_per_group`` the unit's own total is clamped instead, and no row is left out.
 
-Where a count of the same rows is measured anyway, SUM is the centered sum and the count: h**2 +
+If a count of the same rows is measured anyway, SUM is the centered sum and the count: h**2 +
 c**2 <= (h + |c|)**2, h half the range and c its middle, so that is never worse; else it is the sum.
 A count is measured anyway if it is asked for, or if groups are chosen by it: that is a count of all
-rows, where no number of units is asked for.  A public number of all rows costs nothing, and is
+rows, if no number of units is asked for.  A public number of all rows costs nothing, and is
 measured for any sum of them.
 
 SUM(DISTINCT x) adds every value once, however many rows or units have it.  A unit shows as many
 different values as it may have rows, and no more than are listed
-(:mod:`discreet.requests.engine_request`); values are told apart after they are turned into steps.
+(:mod:`discreet.requests.engine_request`); values are compared after rounding to steps.
 
 The error is that of the noise, exactly.  In terms of bounds to be found: a sum of h X + c Y, X and
 Y the noises of a centered sum and of a count, has h + |c| = b; it is spread no wider than the wider
@@ -65,7 +65,7 @@ from discreet.requests.engine_request import DistinctSum, Total
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sum(Estimator):
-    """A sum; where values were centered, a count puts back what was subtracted.
+    """A sum; if values were centered, a count puts back what was subtracted.
 
     >>> total = Sum(measure="sum", step=Fraction(1, 2), center=Fraction(5), count="count")
     >>> total.error_terms()

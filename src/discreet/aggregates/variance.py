@@ -11,14 +11,14 @@ noisy number of rows be at least p.  If the mean is off by at most e, and the no
 No factor there is larger than 2 h, and offset + h**2.  Dividing by n - 1 in place of n
 multiplies that by p / (p - 1), and adds h**2 / (p - 1).
 
-Where a noisy number of rows is below 1, or below 2 for a variance of a sample, 1 or 2 takes its
+If a noisy number of rows is below 1, or below 2 for a variance of a sample, 1 or 2 takes its
 place.  A variance of values between two bounds is at most a quarter of the square of their
 distance, and that of a sample twice as much.  Its interval is widened to hold the value that is
 shown.
 
 Definition.  With n rows, S the sum of what the values are from the center, and Q that of their
 squares less an offset each, the variance is offset + Q u - (S u)**2 for u = 1 / n.
-Theorem (key ``variance-box``).  Let n, S, Q lie in intervals, n >= 1.  For any u the variance is
+Theorem (key ``variance-box``).  Let n, S, Q be in intervals, n >= 1.  For any u the variance is
 largest at the largest Q and the smallest S**2, a concave function of u whose largest value is at
 its vertex, or at the end of the interval of u that is nearest to it; and smallest at the smallest Q
 and the largest S**2, a concave function again, which is smallest at one of the ends.
@@ -29,8 +29,8 @@ variance, and q(t, v) the reach of Z - 2 t X + (offset + t**2 - v) Y at a confid
 of multiples of independent draws, some of which they may share.
 Theorem (key ``variance-interval``).  Let n >= 1, and let t = S / n lie in T but for a chance of b.
 Then but for b and what the confidence of q leaves, the variance v satisfies for some t in T
-|noisy Q - 2 t noisy S + (offset + t**2 - v) noisy n| <= q(t, v), and where noisy n is positive,
-it lies between the smallest and the largest value of w + (t - m)**2, less and more q / noisy n,
+|noisy Q - 2 t noisy S + (offset + t**2 - v) noisy n| <= q(t, v), and if noisy n is positive,
+it is between the smallest and the largest value of w + (t - m)**2, less and more q / noisy n,
 m being noisy S / noisy n and w = offset + noisy Q / noisy n - m**2.
 Proof.  With t = S / n, Q - 2 t S + (offset + t**2 - v) n is n times offset + Q / n - t**2 - v = 0.
 So the left side is the size of the noise; and divided by noisy n it is that of w + (t - m)**2 - v.
@@ -252,7 +252,7 @@ def variance_range(estimator: Variance, rows: Ends, sums: Ends, squares: Ends) -
 
 
 def variance_interval(estimator: Variance, noisy: Noisy, confidence: Fraction) -> Ends:
-    """Return what the variance of each group lies between, or its root.
+    """Return what the variance of each group is between, or its root.
 
     The mean gets a tenth of the chance to miss, and so does the number of rows of a sample.
 

@@ -13,7 +13,7 @@ With 1 >= p >= P > Q >= q >= 0, a mechanism that is
     divergences of two coins;
     mu-GDP has  mu >= Phi^-1(P) - Phi^-1(Q).
 Proof.  Whether an output is in E is post-processing, so the coins (p, q) keep the promise.  Each
-right side grows with P and falls with Q where P > Q, so it is at most its value at (p, q), which
+right side grows with P and falls with Q if P > Q, so it is at most its value at (p, q), which
 the promise bounds.  The second form is the first, for the outputs outside E and the neighbors
 swapped.
 All of them follow from the same two numbers: one event may test any number of promises, at all

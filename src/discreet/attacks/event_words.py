@@ -1,4 +1,4 @@
-"""Events in words: which answers tell the neighbors apart, so that a reader can look for them.
+"""Events in words: which answers distinguish the neighbors, so that a reader can look for them.
 
 Trust: public.
 """

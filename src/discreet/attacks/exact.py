@@ -137,7 +137,7 @@ def _law(mechanism: object, data: Any, outcomes: list[Any] | None) -> _Law:
         what="the mechanism does not say how likely its outcomes are.",
         why="only from laws can a loss be computed without drawing answers.",
         do="give a mechanism with reference_pmf, a function that returns chances of outcomes, "
-        "and the outcomes to look at where there are infinitely many; or use estimate_epsilon.",
+        "and the outcomes to look at if there are infinitely many; or use estimate_epsilon.",
     )
 
 

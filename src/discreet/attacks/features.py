@@ -1,4 +1,4 @@
-"""What may tell two neighbors apart: values, bits of numbers, shapes, and whole answers.
+"""What may distinguish two neighbors: values, bits of numbers, shapes, and whole answers.
 
 Trust: public.  A better feature makes a bound higher, never wrong.
 

@@ -92,7 +92,7 @@ def guessed(  # noqa: PLR0913  what was guessed, what was promised, and how sure
         claim: what was promised: an epsilon at this delta, a loss, or the price of a tree.
         delta: the delta that goes with epsilon.
         most: the most guesses that could have been made, fixed before the answers were seen; needed
-            where delta is above 0 and some bits are not guessed.
+            if delta is above 0 and some bits are not guessed.
         level: the probability that the bound is too high.
         event: what to call the guesses.
 
@@ -135,7 +135,7 @@ def _read(bits: Bits, guess: Guesses) -> tuple[NDArray[np.int64], NDArray[np.int
         raise WrongKind(
             what="there is not one guess for every bit.",
             why="right guesses are counted among all.",
-            do="give as many guesses as bits, at least one; None where a bit is not guessed.",
+            do="give as many guesses as bits, at least one; None if a bit is not guessed.",
         )
     if not (np.isin(truth, (0, 1)).all() and np.isin(said, (ABSTAIN, 0, 1)).all()):
         raise WrongKind(

@@ -81,7 +81,7 @@ class Measured:
         return f"{name} >= {shown}{promise}{verdict} ({count}{self.event}{where})"
 
     def _counts(self) -> str:
-        """Return the hits, or the misses where their ratio is the larger one."""
+        """Return the hits, or the misses if their ratio is the larger one."""
         one, other = self.hits
         if one > other and (self.n - other) * other > one * (self.n - one):
             return f"not so in {self.n - one} against {self.n - other}"

@@ -80,7 +80,7 @@ def without_units(table: Any, column: str) -> Iterator[Pair]:
 def shifts(length: int, *, by: int = 1) -> Iterator[Pair]:
     """Yield vectors of answers that one unit moves by at most ``by`` in each place.
 
-    They are those that tell most mechanisms apart: one or all answers move, half of them up and
+    They are those that distinguish most mechanisms: one or all answers move, half of them up and
     half of them down, one against all others; from zero, and from crossing levels.
 
     >>> list(shifts(1))

@@ -6,8 +6,8 @@ Trust: public.
     AskedQuestion    every answer is paid for, computed, recorded and read back, with a new ledger
 
 All that a release holds is a function of the outputs of its mechanisms (key ``answer-loss``), which
-``AuditedQuestion`` looks at: nothing that follows from them can tell more.
-A salt decides which rows of a unit are kept where it has too many.  Promises hold for every salt,
+``AuditedQuestion`` looks at: nothing that follows from them can reveal more.
+A salt decides which rows of a unit are kept if it has too many.  Promises hold for every salt,
 so ``AuditedQuestion`` keeps one, the same on both sides; ``AskedQuestion`` draws a new one each
 time.
 """

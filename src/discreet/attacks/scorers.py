@@ -1,4 +1,4 @@
-"""Scores that are high where one neighbor is the likelier: of one feature, or sums of several.
+"""Scores that are high if one neighbor is the likelier: of one feature, or sums of several.
 
 Trust: public.  A better score makes a bound higher, never wrong.
 
@@ -6,7 +6,7 @@ Trust: public.  A better score makes a bound higher, never wrong.
     Cells      the logarithm of the odds in the cell that one or two features fall into
     Whole      the logarithm of the odds of a whole answer
     Additive   a weighted sum of logarithms of odds, by logistic regression
-    Linear     a weighted sum of values: the best score where independent normal noise is added
+    Linear     a weighted sum of values: the best score if independent normal noise is added
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class WholeScorer:
         return np.where(self.labels[places] == columns.label, self.odds[places], 0.0)
 
     def tell(self, threshold: float) -> str:
-        """Name the answers, those first that tell most."""
+        """Name the answers, those first that reveal most."""
         likely = np.flatnonzero(self.odds >= threshold)
         order = likely[np.argsort(-self.odds[likely], kind="stable")]
         told = [self._answer_words(int(self.rows[place])) for place in order[:_MOST_TOLD].tolist()]
@@ -218,7 +218,7 @@ class WholeScorer:
 
 
 def log_odds(one: NDArray[Any], other: NDArray[Any]) -> Floats:
-    """Return the logarithm of the odds in each cell, drawn to even odds where few were counted.
+    """Return the logarithm of the odds in each cell, drawn to even odds if few were counted.
 
     >>> log_odds(np.array([0, 30, 27]), np.array([0, 27, 30])).round(2).tolist()
     [0.0, 0.1, -0.1]

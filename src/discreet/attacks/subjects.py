@@ -3,7 +3,7 @@
 Trust: public.
 
 Definition.  A subject draws n independent answers about a data set: ``draw(data, n)``.  They come
-as an array with n rows, as a mapping from names to such arrays (masked where an answer lacks that
+as an array with n rows, as a mapping from names to such arrays (masked if an answer lacks that
 part), or as a sequence of n values of any kind.
 
     Calls       any function of a data set

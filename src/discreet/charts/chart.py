@@ -46,7 +46,7 @@ class Axis:
     ends: tuple[float, float] = (LEFT, RIGHT)
 
     def place(self, value: float) -> float:
-        """Return where a value lies on the page."""
+        """Return where a value is on the page."""
         here, low, high = (math.log(v) if self.log else v for v in (value, self.low, self.high))
         start, end = self.ends
         return start + (end - start) * (here - low) / (high - low)
@@ -105,7 +105,7 @@ class Chart:
         self._marks.append(Strokes(lines=(line,), color=color))
 
     def band(self, low: Points, high: Points, *, color: int, label: str = "") -> None:
-        """Shade what lies between two curves."""
+        """Shade what is between two curves."""
         corners = tuple(self._at(x, y) for x, y in [*low, *reversed(high)])
         self._marks.append(Area(corners=corners, color=color, opacity=0.2))
         self._swatch(label, color, 0.2)

@@ -2,7 +2,7 @@
 
 Trust: public.
 
-Every series has a color, a pattern of dashes and a shape of markers, so that it is told apart from
+Every series has a color, a pattern of dashes and a shape of markers, so that it differs from
 the others in black and white too.
 """
 

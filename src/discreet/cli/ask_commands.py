@@ -47,7 +47,7 @@ class SqlForm(NamedTuple):
 
 
 def plan(  # noqa: PLR0913  the options of a question
-    question: options.QuestionArgument,
+    questions: options.QuestionsArgument,
     *,
     data: options.DataOption = None,
     policy: options.PolicyOption = None,
@@ -67,6 +67,7 @@ def plan(  # noqa: PLR0913  the options of a question
     limits_epsilon: options.LimitsOption = None,
     dialect: options.DialectOption = None,
     param: options.ParamOption = None,
+    intervals: options.IntervalsOption = None,
     sql: options.SqlOption = False,
     verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
@@ -74,15 +75,22 @@ def plan(  # noqa: PLR0913  the options of a question
     """Say what an answer would cost and how exact it would be; spend nothing but on limits."""
     with errors_reported(as_json=as_json, verbose=verbose):
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
-        form = SqlForm(_text(question), dialect, options.params_of(param))
+        form = SqlForm(_text(questions[0]), dialect, options.params_of(param))
         price = _price(epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
-        price |= {"dialect": form.dialect, "params": form.params}
+        price |= {"dialect": form.dialect, "params": form.params, "intervals": intervals}
         if limits_epsilon is None:
             project = project.before_asking()
         else:
             project.named_ledger()
         with open_inputs(project, account, analyst) as session:
+            if len(questions) > 1:
+                batch = session.plan([form.text, *questions[1:]], **price)
+                plans = [plan_document(each).written() for each in batch.plans]
+                found: dict[str, object] = {batch.currency: float(batch.total), "plans": plans}
+                found |= {"balanced": batch.balanced, "fits": batch.fits}
+                write_result("batch", found, batch, as_json=as_json)
+                return
             if sql:
                 statements = session.plan(form.text, **price).sql()
                 write_result("sql", {"sql": statements}, statements, as_json=as_json)
@@ -111,6 +119,7 @@ def ask(  # noqa: PLR0913  the options of a question
     limits_epsilon: options.LimitsOption = None,
     dialect: options.DialectOption = None,
     param: options.ParamOption = None,
+    intervals: options.IntervalsOption = None,
     share_cut_epsilon: Annotated[
         str | None,
         typer.Option(help="Buy the share of rows that limits cut for this price, in addition."),
@@ -139,6 +148,8 @@ def ask(  # noqa: PLR0913  the options of a question
             )
             price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
             price |= {"dialect": form.dialect, "params": form.params}
+            if intervals is not None:
+                raise WrongKind("--intervals is for tables of this machine: leave out --server.")
             with service.connect(server, token=token, dataset=dataset) as connection:
                 if dry_run:
                     _refuse_buying(limits_epsilon)
@@ -155,7 +166,7 @@ def ask(  # noqa: PLR0913  the options of a question
         form = SqlForm(_text(question), dialect, options.params_of(param))
         price = _price(epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
-        price |= {"dialect": form.dialect, "params": form.params}
+        price |= {"dialect": form.dialect, "params": form.params, "intervals": intervals}
         if dry_run:
             _refuse_buying(limits_epsilon)
             with open_inputs(project.before_asking(), account, analyst) as session:

@@ -84,7 +84,7 @@ def tell(text: str) -> None:
 def flush_output() -> bool:
     """Write what waits for stdout and stderr, and return whether all of stdout arrived.
 
-    What cannot be written is thrown away: the interpreter would try again, and end with 120.
+    Unwritable output is discarded: the interpreter would try again, and end with 120.
     """
     _flush(sys.stderr)
     return _flush(sys.stdout)
@@ -144,7 +144,7 @@ class Ending:
     code: int = DONE
 
 
-_CHARGED: Final = "what was charged stays charged, and a retry costs nothing more"
+_CHARGED: Final = "the charge stays, and a retry costs nothing more"
 
 
 @contextmanager

@@ -167,7 +167,7 @@ def _place(table: NewTable, letter: str) -> int | None:
 
 
 def column_lines(table: NewTable) -> Iterator[str]:
-    """Return the lines of all columns, in two columns where there are many."""
+    """Return the lines of all columns, in two columns if there are many."""
     listed = table.listed()
     lines = [_line(table, listed, place) for place in range(len(listed))]
     if len(lines) <= _MANY:

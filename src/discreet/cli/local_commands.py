@@ -30,9 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_AGAIN: Final = (
-    "reports that did arrive stay told: whoever reports again loses the epsilon of the form again"
-)
+_AGAIN: Final = "reports that did arrive stay known: reporting again costs the epsilon again"
 _MIXED: Final = (
     "Saved collectors and reports are counted together; a report that a collector holds already "
     "counts twice.\n"

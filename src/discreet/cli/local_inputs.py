@@ -34,7 +34,7 @@ def domain_of(
         raise WrongKind(
             what="not exactly one of --categories, --categories-from, --bins and --number is "
             "given, or --other comes with numbers.",
-            why="each of them says which values there are; no number lies outside its bounds.",
+            why="each of them says which values there are; no number is outside its bounds.",
             do="give one of them, such as --categories flu,cold,none, and clamp numbers.",
         )
     if number is not None:

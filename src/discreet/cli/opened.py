@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # handed in
 class Waiting:
     """What a terminal shows while a question is answered: for how long, which its reader knows.
 
-    How much of the work is done is not shown: it would tell how many rows there are.
+    How much of the work is done is not shown: it would say how many rows there are.
     """
 
     doing: str = "answering"

@@ -108,6 +108,9 @@ def _missing(name: str) -> str:
 
 
 QuestionArgument = Annotated[str, typer.Argument(help="SQL, or - to read it from stdin.")]
+QuestionsArgument = Annotated[
+    list[str], typer.Argument(help="SQL, or - to read it from stdin; several share one price.")
+]
 DataOption = Annotated[
     list[str] | None,
     typer.Option("--data", help="A file or address, or NAME=FILE; repeat it for more tables."),
@@ -148,6 +151,10 @@ ParamOption = Annotated[
         "--param",
         help="NAME=VALUE: the value of :name, @name or $1; 1=, 2= and so on are those of ?.",
     ),
+]
+IntervalsOption = Annotated[
+    str | None,
+    typer.Option("--intervals", help="noise, or population: with sampling, at no extra price."),
 ]
 RowsOption = Annotated[
     int | None, typer.Option("--max-rows", help="Rows of a unit in a group, for this question.")

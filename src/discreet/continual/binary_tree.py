@@ -6,9 +6,9 @@ Definition.  At position t, release the sum of block (height(t), t), the 2**heig
 t, plus fresh noise.  The sum of the first t values is the sum of the blocks at the binary digits of
 t: at most log2(n) + 1 of them.
 Theorem (key ``binary-tree``; Dwork, Naor, Pitassi and Rothblum 2010; Chan, Shi and Song 2011).  A
-value lies in at most one block of each height, the first value in one of each: floor(log2 n) + 1 in
-all, also for a length that is no power of two.  So the loss is that of as many answers at distance
-``bound``; it is attained, because the noisy blocks can be read off the sums.
+value is in at most one block of each height, the first value in one of each: floor(log2 n) + 1 in
+all, also for a length that is not a power of two.  So the loss is that of as many answers at
+distance ``bound``; it is attained, because the noisy blocks can be read off the sums.
 A run remembers one exact sum and one noisy sum for each height.
 """
 

@@ -74,7 +74,7 @@ def read_stream(values: object, *, length: int, bound: int) -> list[int]:
     """Read a stream that is known in advance."""
     numbers = [read_value(value, bound) for value in listed(values, name="values of the stream")]
     if len(numbers) != length:
-        raise OutOfRange(f"the stream must have {length} values, 0 where nothing happened.")
+        raise OutOfRange(f"the stream must have {length} values, 0 if nothing happened.")
     return numbers
 
 

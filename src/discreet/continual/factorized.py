@@ -12,10 +12,10 @@ Henzinger and Upadhyay 2023 for the root).  Changing the value at position p mov
 of column p of R, whose squared length is the sum of the squares of its first n - p + 1
 coefficients.  So it costs no more than a move of that length by Gaussian noise (keys
 ``gaussian-mechanism``, ``gaussian-smoothing``): the loss is zero-concentrated with rho =
-(bound * length of the column)**2 / (2 v), largest for the first column, whatever the rounding.
+(bound * length of the column)**2 / (2 v), largest for the first column, regardless of the rounding.
 The noise of the estimate of the first t values has the variance v (w_0**2 + ... + w_{t-1}**2),
 where w_k are the coefficients of 1 / ((1 - x) R(x)): for the exact root, of R itself.  Rounded
-coefficients do not rise, so all roots of R(x) lie outside the unit disk (Eneström and Kakeya), and
+coefficients do not rise, so all roots of R(x) are outside the unit disk (Eneström and Kakeya), and
 undoing R does not blow up.
 """
 

@@ -23,7 +23,7 @@ If the noise is too wide for a table, Chernoff's bound is used (key ``chernoff-s
 Definition.  Block (h, t) covers the 2**h positions up to t, for every t that 2**h divides.
 Fact (key ``dyadic-blocks``; Fenwick 1994, A New Data Structure for Cumulative Frequency Tables).
 The first t positions are the disjoint union of one block for each binary digit 1 of t: after t
-comes ``t - lowest(t)``, and so on down to 0.  Position p lies in at most one block of each height,
+comes ``t - lowest(t)``, and so on down to 0.  Position p is in at most one block of each height,
 and in ``depth(n)`` of them in all if p = 1, which is the most.
 """
 

@@ -47,7 +47,7 @@ epsilon = "1"                       # what all answers together may cost anybody
 title = "Visits to a made-up hospital"
 period = "2026"
 curator = "nobody: the data is made up"
-released_to = "whoever takes the tour"
+released_to = "anyone who takes the tour"
 
 [limits]
 max_groups = 3                      # a patient counts in at most 3 wards
@@ -203,7 +203,7 @@ def _disjoint(clinic: Session, data: pa.Table) -> Iterator[Stop]:
         lines.append(f"{region}: {row['people']} people, {_left(clinic)}")
     yield Stop(
         title="Two questions for the price of one",
-        words="Nobody lives in two regions: the policy says so.  So whoever pays for the first "
+        words="Nobody lives in two regions: the policy says so.  So anyone who pays for the first "
         "question does not pay for the second, and what is left for everybody falls only once.",
         code=f"for region in ('north', 'south'):\n"
         f'    clinic.ask(f"{_PEOPLE} WHERE region = \'{{region}}\'", epsilon="0.3")',

@@ -182,7 +182,7 @@ class QuestionDocument(Document):
 
     @property
     def digest(self) -> str:
-        """Tell questions apart: the SHA-256 of the canonical JSON."""
+        """Distinguish questions: the SHA-256 of the canonical JSON."""
         text = json.dumps(self.written(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -236,8 +236,9 @@ def _refused(what: str) -> WrongKind:
 # --- trees of the table builder ---------------------------------------------------------------
 
 _NODES: Final = (
-    "Column Literal Call Case Cast Order Window Aggregate Grouped Star InnerQuery Table Named "
-    "Filter Project Join SemiJoin Valued Aggregated Distinct UnionAll Clause Question Span Type"
+    "Column Literal Call Case Cast Order Window Aggregate Grouped Grouping Star InnerQuery Table "
+    "Named Filter Project Join SemiJoin Valued Aggregated Distinct UnionAll Clause Question Span "
+    "Type"
 )
 _PLACES: Final = (expressions, relations, question, source_text, types)
 _CLASSES: Final[Mapping[str, Any]] = {

@@ -367,6 +367,7 @@ class ReleaseDocument(Document, Tabular):
                 for each in plan.found
             ),
             confidence=str(release.confidence),
+            intervals="noise alone" if release.intervals == "noise" else "noise and sampling",
             warnings=plan.warnings,
             truncations=_truncations(plan),
             limits=_limits(plan),

@@ -6,7 +6,7 @@ A statement is built from templates (:mod:`.fragments`).  Each engine fills one 
 operation that its table lacks is refused before anything is charged.
 
 No value makes a template fail: what overflows, has the wrong form or does not fit is NULL.
-Definition.  A FLOAT is *open* if its SQL may give an infinity or NaN where our value is NULL.
+Definition.  A FLOAT is *open* if its SQL may give an infinity or NaN if our value is NULL.
 Sums, differences, products, roundings and roots of open values are open, and so are quotients with
 an open numerator: no infinity becomes a finite number on the way.  So one check at the top is
 enough.

@@ -11,7 +11,7 @@ not depend on a row.
 Definition.  DuckDB computes with vectors of ``ROWS`` rows, one after the other in every thread.  So
 at any moment a thread holds at most ``ROWS`` texts of ``LONGEST_TEXT`` bytes for every text that
 the question makes of a row (:mod:`discreet.requests.text_limits`).  These may take half of the
-memory.  What joins, sums, windows and sorts hold longer goes to disk where it does not fit.
+memory.  What joins, sums, windows and sorts hold longer goes to disk if it does not fit.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class DuckDBDialect(Dialect):
         """Return where values come in the order of its own hash, or in the portable one.
 
         The hash is taken twice: DuckDB joins the hashes of several values by XOR, and then some
-        groups win whatever the salt is.
+        groups win regardless of the salt.
         """
         if portable:
             return super().place(purpose, values, portable=True)

@@ -30,7 +30,7 @@ def failed_error(_: Exception) -> EngineFailed:
     return EngineFailed(
         what="the engine could not compute the answer.",
         why="what it says about the reason may hold values of the data.",
-        do="ask the owner of the table to look; what was charged stays charged.",
+        do="ask the owner of the table to look; the charge stays.",
     )
 
 
@@ -118,5 +118,5 @@ def _settle(done: Future[T], action: Callable[[], T]) -> None:
     """Store the result of an action, or its error."""
     try:
         done.set_result(action())
-    except BaseException as error:  # noqa: BLE001 (raised again by whoever waits)
+    except BaseException as error:  # noqa: BLE001 (raised again by anyone who waits)
         done.set_exception(error)

@@ -70,7 +70,7 @@ class Expressions:
             case Call():
                 return self._call(expression)
             case _:
-                message = f"{type(expression).__name__} is no expression over one row"
+                message = f"{type(expression).__name__} is not an expression over one row"
                 raise TypeError(message)
 
     def _literal(self, value: Scalar, kind: Type | None) -> Value:
@@ -425,7 +425,7 @@ def in_years(dialect: Dialect, node: Node, kind: Type) -> Node:
 
 
 def _argument_types(function: str, arguments: list[Value]) -> list[Type | None]:
-    """Return the types that arguments are turned into, where that is needed."""
+    """Return the types that arguments are turned into, if that is needed."""
     if function in {"/", "SQRT"}:
         return [Type.FLOAT] * len(arguments)
     takes = FUNCTIONS[function].takes

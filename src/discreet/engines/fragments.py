@@ -108,7 +108,7 @@ class _Template:
         self.last = shown[-1]
 
     def filled(self, parts: Mapping[str, Node]) -> Node:
-        """Return the template with pieces in its places, in parentheses where that is needed."""
+        """Return the template with pieces in its places, in parentheses if that is needed."""
         found, size = [], self.size
         for before, name, tight in self.pieces:
             part = parts[name]

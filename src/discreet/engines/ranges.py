@@ -1,13 +1,13 @@
-"""What is known of an expression whatever the rows are: its type, its clamp and its range.
+"""What is known of an expression regardless of the rows: its type, its clamp and its range.
 
 Trust: kernel.
 
 A bare NULL has no type.  A *clamp* moves a value between two literals.
 Definition.  The *range* of a number is a pair (low, high) such that every value that is not NULL
-lies between them, both of them finite.  It is found where a value was clamped between literals, and
+is between them, both of them finite.  It is found if a value was clamped between literals, and
 followed through sums, differences, products and roundings.
 Proof.  Each of these steps, rounding of floats included, rises or falls with each argument alone.
-So its extremes over a box lie in corners of the box, and floats here are those of the engine.
+So its extremes over a box are in corners of the box, and floats here are those of the engine.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _rising(low: Literal, high: Literal) -> bool:
 
 
 def _is_near(number: Scalar) -> bool:
-    """Whether a number lies between -2**1000 and 2**1000; its length in bits mostly tells."""
+    """Whether a number is between -2**1000 and 2**1000; its length in bits mostly tells."""
     assert isinstance(number, int | Fraction)  # noqa: S101  (for the type checker)
     bits = number.numerator.bit_length() - number.denominator.bit_length()
     return bits < _FAR_BITS or -_FAR < number < _FAR

@@ -77,7 +77,7 @@ _SCALE: Final = 2**80
 
 
 def tie_breaker(value: RowValue) -> RowValue:
-    """Return what stands for a value where rows agree in the order of a window.
+    """Return what stands for a value if rows agree in the order of a window.
 
     >>> tie_breaker("ward"), len(tie_breaker("a" * 100))
     ('ward', 32)
@@ -242,7 +242,7 @@ class Relations:
         return select([*shown, *outputs], below, by=[key for _, key in keys])
 
     def _argument(self, node: Aggregate, types: ColumnTypes) -> Node:
-        """Return what a row adds, NULL where it does not count."""
+        """Return what a row adds, NULL if it does not count."""
         print_ = Expressions(self._dialect, types)
         value = number(1) if node.argument is None else print_.node(node.argument)
         if node.where is None:
@@ -305,7 +305,7 @@ class Relations:
     # --- windows ------------------------------------------------------------------------------
 
     def _window(self, node: Window, types: ColumnTypes) -> Node:
-        """Return a window; a tie is broken by all columns, where it could be seen."""
+        """Return a window; a tie is broken by all columns, if it could be seen."""
         if node.function not in _WINDOWS:
             raise KeyError(node.function)
         print_ = Expressions(self._dialect, types)

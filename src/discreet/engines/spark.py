@@ -198,7 +198,7 @@ class Spark(SqlEngine):
     def cancel(self) -> None:
         """Stop what is being computed, from another thread.
 
-        What was charged stays charged, and asking again costs nothing more.
+        The charge stays, and asking again costs nothing more.
         """
         self._watch.cancel()
 

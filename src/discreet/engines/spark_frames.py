@@ -5,7 +5,7 @@ Trust: kernel.  No value of a table may make a task fail before DuckDB reads it.
 A data frame is a plan, which does not change; Spark lists its files when it is made, and reads CSV
 files by the places of their columns.  So files of this machine are looked at like any others.
 Files elsewhere are known by their names, and by the size and time that their file system tells;
-where there are more than 1,000, or on a server of Spark Connect, by their names alone.  Rows that
+if there are more than 1,000, or on a server of Spark Connect, by their names alone.  Rows that
 come from a database, or from functions that give something else each time, may change unseen.
 
 Nothing is computed to learn names and types.  Columns are renamed by their places before anything
@@ -259,13 +259,13 @@ class SparkSource:
 
 
 def _type_name(field: Any) -> str:
-    """Return what Spark calls the type of a column, also where it is a filled-up text."""
+    """Return what Spark calls the type of a column, also if it is a filled-up text."""
     declared = (field.metadata or {}).get("__CHAR_VARCHAR_TYPE_STRING")
     return str(declared or field.dataType.simpleString())
 
 
 def _native(kind: Any) -> str | None:
-    """Return DuckDB's type for one of Spark's, or None if it is no type of ours."""
+    """Return DuckDB's type for one of Spark's, or None if it is not a type of ours."""
     if kind.typeName() == "decimal":
         return f"DECIMAL({kind.precision},{kind.scale})" if kind.scale >= 0 else None
     return _PLAIN.get(kind.typeName())

@@ -3,11 +3,11 @@
 Trust: kernel (T2).
 
 Silence.  An error of Spark may quote a value of a row.  When pyspark makes such an error, it also
-writes it to stderr through loggers of its own, whatever the level of Spark's logs is; the analyst
+writes it to stderr through loggers of its own, regardless of the level of Spark's logs; the analyst
 may see that screen.  These loggers say nothing while they work for us.
 
-Progress is the share of tasks that are done, which is no answer, but may depend on how the data is
-stored.
+Progress is the share of tasks that are done, which is not an answer, but may depend on how the data
+is stored.
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
 Trust: kernel.
 
-What does not fit in memory lies in a folder that goes with the process that uses it.  It holds rows
+What does not fit in memory is in a folder that goes with the process that uses it.  It holds rows
 of private tables as they are.
 A folder is open to its owner alone (mode 0700), and so is every file that is made in it (0600, by
-the default access list of the folder, where the file system keeps such lists).  Whoever uses it
+the default access list of the folder, if the file system keeps such lists).  Whoever uses it
 holds a lock on a file in it; the system drops the lock when the process ends, in whatever way.  So
-a folder whose lock can be had belongs to nobody, and what was spilled there is removed by whoever
-needs such a folder next.  A folder gets the name that is looked for once its lock is held.
-Only folders of this user are looked at, no link is followed, and nothing below them is entered.
+a folder whose lock can be had belongs to nobody, and what was spilled there is removed by any
+process that needs such a folder next.  A folder gets the name that is looked for once its lock is
+held. Only folders of this user are looked at, no link is followed, and nothing below them is
+entered.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ class _Builder:
     def keep_groups(self, cells: exp.Select, values: Sequence[str], *, rank: str) -> exp.Select:
         """Return those of the cells whose group the unit keeps.
 
-        ``rank`` is ROW_NUMBER where each group is one cell, and DENSE_RANK where it is several.
+        ``rank`` is ROW_NUMBER if each group is one cell, and DENSE_RANK if it is several.
         """
         if not self.request.chooses:
             return cells
@@ -380,7 +380,7 @@ class _Builder:
         return self.sql("CASE WHEN :n > :most THEN :most ELSE :n END", n=n, most=total.rows)
 
     def _sum(self, node: Node, most: int | None) -> Node:
-        """Return an exact sum; 64 bits hold it where all numbers are small."""
+        """Return an exact sum; 64 bits hold it if all numbers are small."""
         if most is not None and most <= _SMALL:
             return self.sql("SUM(:x)", x=node)
         return self.dialect.exact_sum(node)

@@ -72,7 +72,7 @@ class SnowflakeDialect(Dialect):
 
 @final
 class BigQueryDialect(Dialect):
-    """BigQuery: SAFE_CAST is NULL where CAST fails; 38 digits are BIGNUMERIC."""
+    """BigQuery: SAFE_CAST is NULL if CAST fails; 38 digits are BIGNUMERIC."""
 
     name = "bigquery"
     title = "BigQuery"

@@ -200,7 +200,7 @@ def _so_far(disclosure: Disclosure) -> Iterator[str]:
     if disclosure.kind == "ledger":
         yield (
             "These odds count the answers so far as if all questions had been chosen before the "
-            "first answer was seen. Where later questions followed from earlier answers, rely on "
+            "first answer was seen. If later questions followed from earlier answers, rely on "
             "the promise of the budget, which holds either way."
         )
 

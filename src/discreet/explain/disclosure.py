@@ -66,5 +66,5 @@ class Disclosure:
 
     @property
     def relation(self) -> Relation:
-        """Which worlds an observer cannot tell apart."""
+        """Which worlds an observer cannot distinguish."""
         return self.unit.relation

@@ -79,7 +79,7 @@ class Figures:
 
     one: GuessOdds
     least_right: float
-    """How often the best attacker is right, at least; 0.5 where nothing is known."""
+    """How often the best attacker is right, at least; 0.5 if nothing is known."""
     attribute: GuessOdds
     """About a property of a unit that is in the data for sure."""
     household: GuessOdds | None

@@ -11,7 +11,7 @@ d = delta(0): an even guess is right with probability at most (1 + d) / 2, so of
 suggest "yes", at least 50 (1 - d) come without the unit and at most 50 (1 + d) with it, and
 T(a) <= 1 - tradeoff(a).
 Theorem (key ``posterior-bound``; Kifer and Machanavajjhala 2014; Kasiviswanathan and Smith 2014).
-Outside a set of answers that occurs with probability at most c where the unit is in the data, the
+Outside a set of answers that occurs with probability at most c if the unit is in the data, the
 likelihood ratio is at most e**r for r = epsilon(t c) - log(1 - t), for every t between 0 and 1.  A
 prior p then becomes at most p e**r / (1 - p + p e**r).  A pure loss needs no such set, with r its
 epsilon.
@@ -133,7 +133,7 @@ class Guesses:
     def chain(self, steps: int) -> ChainGuesses:
         """Return what can be guessed between worlds this many steps apart, in any directions.
 
-        Between two versions of a unit's data there are two steps where a step adds or removes a
+        Between two versions of a unit's data there are two steps if a step adds or removes a
         unit: remove it, and add its other version.
         """
         return ChainGuesses(self, whole(steps, name="steps", low=1, high=_LONGEST_CHAIN))

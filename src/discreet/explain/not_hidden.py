@@ -36,7 +36,7 @@ def not_hidden(disclosure: Disclosure) -> Iterator[str]:
     if raw:
         yield f"The exact data: {', '.join(raw)} can see it."
     else:
-        yield "The exact data: whoever holds it can see it; the owner does not say who that is."
+        yield "The exact data: anyone who holds it can see it; the owner does not say who that is."
     for promise in disclosure.trusted:
         yield f"Trusted, not checked by noise: {promise}."
     for words in disclosure.cut:

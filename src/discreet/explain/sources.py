@@ -26,7 +26,7 @@ from discreet.session import Session
 from discreet.units import PrivacyUnit, row
 
 _SOMEBODY: Final = PrivacyUnit(name="person")
-"""Who is protected where nothing says it: one person, with everything that is theirs."""
+"""Who is protected if nothing says it: one person, with everything that is theirs."""
 
 
 def disclosure_of(

@@ -87,7 +87,7 @@ def worlds(disclosure: Disclosure, odds: GuessOdds, *, who: str) -> str:
 
 
 def right(odds: GuessOdds, subject: str) -> str:
-    """Tell how often something is right, at most.
+    """Say how often something is right, at most.
 
     >>> right(GuessOdds(right=0.55, caught=()), "A guess")
     'A guess is right at most 55 times in 100.'
@@ -96,14 +96,14 @@ def right(odds: GuessOdds, subject: str) -> str:
 
 
 def guess(disclosure: Disclosure, odds: GuessOdds) -> str:
-    """Tell how often a guess is right."""
+    """Say how often a guess is right."""
     matter = "which version is true" if disclosure.relation.replaces else "who is in the data"
     subject = f"Someone who guesses {matter} from {disclosure.source}"
     return f"{right(odds, subject)} A coin is right 50 times."
 
 
 def alarms(disclosure: Disclosure, odds: GuessOdds) -> str:
-    """Tell what alarms catch."""
+    """Say what alarms catch."""
     parts = [
         f"{int(100 * alarm)} in 100 false alarms, {of_hundred(caught)}"
         for alarm, caught in odds.caught
@@ -113,7 +113,7 @@ def alarms(disclosure: Disclosure, odds: GuessOdds) -> str:
 
 
 def belief(disclosure: Disclosure, figures: Figures, *, priors: tuple[Fraction, ...]) -> str:
-    """Tell what a belief rises to, in what the loss is about: presence, or one of two versions.
+    """Say what a belief rises to, in what the loss is about: presence, or one of two versions.
 
     A belief about a property of a person who is known to be in the data may rise further, if one
     step of the relation adds or removes them.

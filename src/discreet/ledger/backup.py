@@ -7,7 +7,7 @@ line, its head and, for a release, the answer in base 64.  Since it holds the an
 owner may read it.  It exists as a whole or not at all, and replaces nothing: it is written under
 another name beside its place, synced, verified, and renamed.
 
-What restoring promises: the new ledger begins with the entries of its source, byte for byte and all
+Restoring promises that the new ledger begins with the entries of its source, byte for byte and all
 verified; nothing is restored that contradicts a receipt; and an entry says that it was restored,
 after which head, why, and by whom.  A ledger file whose indexes are damaged can be a source.
 It cannot know whether the old ledger went on after that.  So all that was left in the accounts

@@ -11,7 +11,7 @@ follows; the next step of the batch sees that.
 Those whose steps became durable together come back together: a leader that finds fewer than the
 last commit served waits for the others, for a fraction of the time that a commit takes.
 
-Where a batch fails or is interrupted, each of its steps gets an error; the state is discarded and
+If a batch fails or is interrupted, each of its steps gets an error; the state is discarded and
 rebuilt from the store, so that memory and disk agree whichever way the commit went (T3).  What
 became of a step is found by asking again with its key.
 
@@ -21,7 +21,7 @@ Theorem (key ``one-ledger``).  All that one ledger object reads and writes is on
     under the lock before each writing.  Heads are chained from the first entry on, which names the
     ledger: a store that holds an entry with this head holds everything before it.
 A connection belongs to the process that made it: SQLite counts its locks in memory, and a server
-tells sessions apart by their sockets.  A forked process is refused it.
+distinguishes sessions by their sockets.  A forked process is refused it.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class LedgerConnection:
         self._store = store
         self._timeout = timeout
         self._process = os.getpid()
-        self._turn = threading.Lock()  # of whoever uses the store
-        self._guard = threading.RLock()  # of whoever changes the next two; an interrupt leaves it
+        self._turn = threading.Lock()  # of anyone who uses the store
+        self._guard = threading.RLock()  # held to change the next two; an interrupt leaves it
         self._line = threading.Condition(self._guard)
         self._waiting: deque[_Ticket] = deque()
         self._leader: _Ticket | None = None
@@ -117,7 +117,7 @@ class LedgerConnection:
             if not ticket.over:
                 self._in_turn(lambda: self._serve(self._batched(ticket)))
         finally:
-            ticket.over = True  # whoever leads passes it over from now on
+            ticket.over = True  # anyone who leads passes it over from now on
             if self._leader is ticket:
                 with self._guard:
                     self._line.notify_all()

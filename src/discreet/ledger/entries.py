@@ -204,7 +204,7 @@ def pieces_of(charge: Entry) -> Pieces:
     """Return what records pay for a charge.
 
     Amounts are integers, as decimal text.  Each account with limits on the path has one pair per
-    box: what one record pays, and what two of the box pay where one is replaced.
+    box: what one record pays, and what two of the box pay if one is replaced.
     """
     boxes = [_ALL if box == _ALL_WRITTEN else Box.read(box) for box in charge["boxes"]]
     return tuple(

@@ -58,7 +58,7 @@ orphaned_files_error: Final = _error(
 )
 not_a_ledger_error: Final = _error(
     NotALedger,
-    "what lies at this address is not a ledger.",
+    "what is at this address is not a ledger.",
     why="charges are recorded only where nothing else is kept, or overwritten.",
     do="give the path of a ledger, or one at which there is nothing yet.",
 )

@@ -103,7 +103,7 @@ class Ledger(LedgerView):
         id: str | None = None,  # noqa: A002  the word of the property
         timeout: float = _TIMEOUT,
     ) -> Self:
-        """Open a ledger; whoever opens it first says whom it protects and what may be lost.
+        """Open a ledger; anyone who opens it first says whom it protects and what may be lost.
 
         Terms given for an existing ledger must match the record.  A new ledger is made only where
         there is nothing yet, from a unit and a budget, and never with an ``id``.
@@ -190,7 +190,7 @@ class Ledger(LedgerView):
         """Pay for a request as ``charge`` does, and record its start: two entries, one commit.
 
         When it returns, both are durable, and data may be read; if there is an answer already, that
-        is returned.  Whoever has to know the charge before the start calls both apart.
+        is returned.  To know the charge before the start, call both separately.
         """
         name, digest = _names(key, question)
         request = self._priced(what, scope, delta, account)
@@ -244,7 +244,7 @@ class Ledger(LedgerView):
         """Record a description of the data unless an equal one exists; return its digest.
 
         A schema, which describes a table, says in which columns all rows of a unit agree: from now
-        on conditions on these tell units apart (:mod:`discreet.accounting.box`).
+        on conditions on these distinguish units (:mod:`discreet.accounting.box`).
 
         Args:
             what: what is described, such as "schema".
@@ -317,7 +317,7 @@ class Ledger(LedgerView):
 
         The backup lacks what was charged after it, so what was left in the accounts counts as
         spent, unless ``last`` says where the old ledger ended.  It also lacks limits raised and
-        accounts opened after it: whoever raises a limit of the new ledger has to know of them.
+        accounts opened after it: anyone who raises a limit of the new ledger has to know of them.
 
         The source is a backup, or the file of a ledger that can no longer be used; it must match
         all ``receipts`` of the old ledger.  ``by`` wants it, and ``approved_by`` agrees.  ``last``

@@ -4,7 +4,7 @@ Trust: kernel (T4).  Messages of the driver can hold stored values or a password
 by errors of this package and never passed on.
 
 ``entry`` holds the rows; the server refuses to change, delete or truncate them, and a second charge
-or release of a key.  ``turn`` is empty: whoever has locked it is the one writer.  (A lock on
+or release of a key.  ``turn`` is empty: anyone who has locked it is the one writer.  (A lock on
 ``entry`` would have to wait for the server's own upkeep of that table.)  A role that uses a ledger
 needs SELECT on ``meta``, SELECT and INSERT on ``entry``, UPDATE on ``turn``.
 
@@ -14,7 +14,7 @@ Theorem (key ``postgres-durable``).  What a reader sees is on the server's disk.
     not sync, or may tear pages, are refused.
 There is one writer at a time: it locks the table ``turn`` before it reads what to append to; those
 who wait are queued in order of arrival.  A session that ends in any way gives the turn back and
-leaves nothing behind, unless its commit was under way; whoever has the turn next sees which.  A
+leaves nothing behind, unless its commit was under way; anyone who has the turn next sees which.  A
 session lost while idle is begun again silently; one lost in a transaction is an error.
 Assumes: a disk that keeps what it has synced and, if a standby may take over, that it is one of
 ``synchronous_standby_names``: what a standby has not received is lost with the server.

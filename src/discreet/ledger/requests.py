@@ -15,7 +15,7 @@ it has one; it checks, and only then appends, so an error before its first entry
 Definition.  The body of a charge is the SHA-256 of the canonical text of [account, tree, scope,
 delta, question]: two requests are the same if their bodies are.  The price follows from the request
 and the currencies of the accounts, which never change: the caller works it out before it queues.
-Theorem (key ``one-answer``).  Whatever is told under one key, by however many workers, is one
+Theorem (key ``one-answer``).  All releases under one key, by any number of workers, are one
 answer, paid once.
     Proof.  Steps are taken one after another, each in view of all entries before it.  A second
     charge or release of a key finds the first, appends nothing, and returns what is stored.
@@ -302,7 +302,7 @@ def refuse_closed(closed: Collection[str], key: str) -> None:
             what="an attempt to answer this question failed, and the question is closed.",
             why="whether it fails again could depend on one person's data.",
             do="ask the owner to find the reason and to record "
-            "`discreet ledger reopen KEY --reason ... --by ...`; what was charged stays charged.",
+            "`discreet ledger reopen KEY --reason ... --by ...`; the charge stays.",
         )
 
 
@@ -398,7 +398,7 @@ def check_terms(terms: OpeningTerms, state: LedgerState) -> None:
     if terms.account is not None and terms.account not in state.accounts:
         raise OtherLedger(
             what=f"there is no account {terms.account!r} in the ledger.",
-            why="its first account is fixed when it is made, and all others lie below that.",
+            why="its first account is fixed when it is made, and all others are below that.",
             do=f"name {named_accounts(state.accounts)}, or leave the account out.",
         )
     unit, budget, now_limited = terms.unit, terms.budget, state.accounts[first.account].budget

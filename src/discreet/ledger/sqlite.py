@@ -5,10 +5,10 @@ Trust: kernel.
 Theorem (key ``sqlite-durable``).  What is read from the file is on disk.
     Proof.  With ``synchronous=EXTRA`` SQLite syncs the journal, then the file, then the end of the
     journal, and only then tells its caller.  If a process dies before that, either its journal is
-    hot, and whoever reads next takes its changes back, or the end of the journal is written and may
-    not be synced: so the journal is synced here before anything is returned that another
+    hot, and anyone who reads next takes its changes back, or the end of the journal is written and
+    may not be synced: so the journal is synced here before anything is returned that another
     connection has written.
-Theorem (key ``one-place``).  Whoever uses a ledger file, by whatever path, uses one budget.
+Theorem (key ``one-place``).  All users of a ledger file, by any path, share one budget.
     Proof.  Everything that was committed is in the file itself; its locks are those of the inode,
     so two who use it exclude each other.  A journal is named after the path: a file that is mounted
     by itself could have two, and is refused.  A copy has another inode than the one recorded in it,
@@ -271,7 +271,7 @@ class SQLiteStore(EntryTable):
             raise failures.replaced_file_error()
 
     def _roll_back(self) -> None:
-        """Take the transaction back; where that fails, the next opening does."""
+        """Take the transaction back; if that fails, the next opening does."""
         if self._connection is not None and self._connection.in_transaction:
             try:
                 self._connection.execute("ROLLBACK")
@@ -296,7 +296,10 @@ class SQLiteStore(EntryTable):
                 raise failures.closed_ledger_error()
             try:
                 return self._connection.execute(statement, values).fetchall()
-            except (sqlite3.Error, UnicodeDecodeError) as error:  # it quotes bytes that are no text
+            except (
+                sqlite3.Error,
+                UnicodeDecodeError,
+            ) as error:  # it quotes undecodable bytes
                 failure = error
             code = getattr(failure, "sqlite_errorcode", 0)
             if code & 0xFF not in _BUSY or time.monotonic() > until:

@@ -28,7 +28,7 @@ LedgerAddress = str | os.PathLike[str]
 
 
 def is_server(address: object) -> bool:
-    """Return whether an address leads to a PostgreSQL server, and is no path.
+    """Return whether an address leads to a PostgreSQL server, and is not a path.
 
     >>> is_server("postgresql://db/clinic#flu"), is_server("host=db dbname=clinic#flu")
     (True, True)

@@ -169,7 +169,7 @@ class Charged:
     """A charge that is recorded for good.
 
     ``amounts`` says for each account with limits what the charge costs it: the most that one
-    record pays or, where records are replaced, two of one box.  ``new`` is false if the same
+    record pays or, if records are replaced, two of one box.  ``new`` is false if the same
     charge had been recorded under this key before; it is then not paid again.
     """
 

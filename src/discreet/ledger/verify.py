@@ -9,7 +9,7 @@ entry is named and skipped, so that one report says what is wrong and where.  It
     lines      canonical JSON in a known format, with exactly the fields of their kind, in order
     chain      each head follows from the line and the head before it
     columns    what is stored with a line is what the line says
-    accounts   exist before they are charged, and lie below others; the first entry is the only root
+    accounts   exist before they are charged, and are below others; the first entry is the only root
     requests   one charge and one release a key, release after start after charge; attempts count up
     closed     questions are neither started nor answered until they are reopened
     answers    are those whose digest and size were recorded
@@ -32,7 +32,7 @@ exhibit two texts with the same SHA-256.
     lines are, and the heads before them, since a head has 64 characters; continue with those.
 
 Definition.  Recorded pieces cover the needed ones if there are as many, each recorded box contains
-the one in its place, and no amount is below the one in its place; where the recorded box is larger,
+the one in its place, and no amount is below the one in its place; if the recorded box is larger,
 what two records pay is also not below what one needs to pay.
 Theorem (key ``covering-charges``).  If recorded pieces cover the needed ones, no record owes more
 than is recorded.
@@ -41,7 +41,8 @@ than is recorded.
     the larger one, so ``replaced`` is enough; one that holds one of them charges it ``added``.
 
 ``python -m discreet.ledger.verify FILE`` exits with 0 if everything follows from the entries, 5
-otherwise, 2 if the command was not understood, and 1 if the report could not be written.
+otherwise or if the file cannot be read now, 2 if the command was not understood, and 1 if the
+report could not be written.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ from discreet.accounting.box import Box, Contribution, shared_columns
 from discreet.accounting.budget import Budget
 from discreet.accounting.currencies import Currency
 from discreet.accounting.requests import RequestPricer
-from discreet.errors import DiscreetError, NotALedger, Tampered
+from discreet.errors import DiscreetError, LedgerUnavailable, NotALedger, Tampered
 from discreet.exact import rational
 from discreet.units import same_unit
 
@@ -529,7 +530,7 @@ class Audit:
         if (kind == "open") != (self.entries == 1):
             yield "open", "the first entry, and no other, opens a ledger."
         if kind != "release" and answer is not None:
-            yield "answer", "there is an answer beside an entry that is no release."
+            yield "answer", "there is an answer beside an entry that is not a release."
         match kind:
             case "charge":
                 yield from self._charge(entry)
@@ -591,7 +592,7 @@ class Audit:
             if self._pricer is None:
                 yield "open", "its unit, columns or contribution cannot be read."
             if above:
-                yield "account", "the first account lies below another."
+                yield "account", "the first account is below another."
         elif path in self._accounts:
             yield "account", "it exists already."
             return
@@ -696,6 +697,20 @@ _ROWS: Final = (
     f" WHERE rowid > ? ORDER BY rowid LIMIT {_PAGE}"
 )
 _named = operator.attrgetter(*_COLUMNS)
+_PASSING: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+"""Why a file that may be right cannot be read at the moment (T3, T4)."""
 
 
 def verify(rows: Iterable[object], *, receipts: Iterable[object] = ()) -> Report:
@@ -747,7 +762,15 @@ def verify_file(path: str | Path, *, receipts: Iterable[object] = ()) -> Report:
                 audit.add_problem(kind, message)
         else:
             _take_backup(audit, place)
-    except (sqlite3.Error, OverflowError, UnicodeDecodeError):
+    except (sqlite3.Error, OverflowError, UnicodeDecodeError) as failure:
+        code = getattr(failure, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+        if code & 0xFF in _PASSING and code != sqlite3.SQLITE_IOERR_SHORT_READ:
+            raise LedgerUnavailable(
+                what=f"the ledger cannot be read now ({getattr(failure, 'sqlite_errorname', '')}).",
+                why="what cannot be read is neither right nor wrong.",
+                do="make sure that no other program keeps the file locked, and that this one may "
+                "read it and open more files; then verify it again.",
+            ) from None
         audit.add_problem("file", "it is a damaged database, or not one of a ledger.")
     except OSError:
         audit.add_problem("file", "it cannot be read to its end.")

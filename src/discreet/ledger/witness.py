@@ -6,22 +6,22 @@ Definition.  An anchor is a time and a receipt: ``2026-11-17T15:40:00.000000Z le
 witness is a file of anchors of one ledger, one on each line, that only grows; each is synced before
 its call returns.  Keep it out of reach of anyone who could put an old ledger back: on another disk,
 another host, or in a file with the append-only attribute.
-    What a crash has left of a line, the beginning of one or zeros, does not count, and the next
+    A line cut short by a crash, or filled with zeros, does not count, and the next
     anchor begins on a new line.  A last line that is anything else was changed, and is refused: the
     anchor before it could be older than what was known.  A file of something else is refused too.
-The same form tells which backups were made: each appends an anchor to ``<ledger>-backups``.
+The same form says which backups were made: each appends an anchor to ``<ledger>-backups``.
 
 Definition.  A ledger *continues* an anchor if it holds an entry with the number and the head that
 it names.  Anchors are written of entries that are durable in a ledger that continues the last one,
 and of no others.
 Theorem (key ``anchored``).  A ledger that continues the last anchor of its witness holds every
 entry that it held when that was written.  A ledger from which nothing was taken continues it,
-wherever a crash has stopped whoever wrote either of the two.
+wherever a crash has stopped anyone who wrote either of the two.
     Proof.  Heads are chained: an entry with this head has the same entries before it, and whatever
     the ledger held then was before it or it.  Conversely an anchor names an entry that was durable
     before its line was begun, a line that is not complete does not count, and entries stay; so a
     crash leaves the witness behind the ledger, and never ahead of it.
-What was charged after the last anchor is not covered, and nothing if the witness is put back too.
+Charges after the last anchor are not covered, and none are if the witness is rolled back, too.
 A ledger without any anchor is accepted if nothing was charged yet, or by somebody who says so
 (``discreet ledger anchor``).  A restored ledger begins a witness of its own.
 Assumes: nobody finds two texts with the same SHA-256.
@@ -209,7 +209,7 @@ def _check_continues(ledger: LedgerView, anchor: Anchor) -> None:
     if anchor.receipt.ledger != ledger.id:
         raise OtherLedger(
             what="the witness is that of another ledger.",
-            why="one file tells of one ledger, or a new one could take the place of a spent one.",
+            why="one file is for one ledger, or a new one could take the place of a spent one.",
             do="name the witness of this ledger, or a file that is not there yet.",
         )
     if ledger.holds(anchor.receipt):
@@ -242,7 +242,7 @@ def _explained(verb: str) -> Iterator[None]:
         reason = os.strerror(failure.errno) if failure.errno else str(failure)
         raise LedgerUnavailable(
             what=f"the witness of the ledger cannot be {verb}: {reason}.",
-            why="without it nobody can tell whether entries were taken from the end of the ledger.",
+            why="without it nobody can say whether entries were taken from the end of the ledger.",
             do="check that it is a regular file, that it and its folder can be written and have "
             "room, and that no other program keeps it locked.",
         ) from None

@@ -5,7 +5,7 @@ Trust: public.  Every choice has the loss that was asked for; a bad one costs ac
 Rule.  Of all oracles whose report fits into ``wire`` bytes, take the one of least variance at share
 0, including the floor of a pool of hash functions; of those within one percent of it, the one with
 the shortest report.  Subset selection is never worse than direct response, which is its w = 1, nor
-than optimized unary response; it is not tried above 4096 values, where one report takes longer than
+than optimized unary response; it is not tried above 4096 values, if one report takes longer than
 it is worth.  Hashing without a pool is not tried: decoding takes people times values.
 """
 

@@ -12,7 +12,7 @@ remain spent.
 
 A small file on a device that survives a crash at any time: one state in a SQLite database.
 
-What a device has spent, and which answer it keeps, must not be forgotten.
+A device must remember how much it has spent and which answer it keeps.
 
 ``held`` begins an exclusive transaction, so one process at a time reads and writes (T4), and
 commits with every byte forced to disk when its block ends (T3): afterwards the file holds the old
@@ -107,7 +107,7 @@ class Diary(Shown):
                 raise OverBudget(
                     what=f"this report costs epsilon {float_up(price):.4g}; the diary of this "
                     f"device has {float(self.ceiling - total + price):.4g} left.",
-                    why="reporting would tell more about its owner than they agreed to, in all.",
+                    why="reporting would reveal more about its owner than they agreed to, in all.",
                     do="do not report; nothing was drawn or written.",
                 )
             entries[name] = entries.get(name, Fraction(0)) + price

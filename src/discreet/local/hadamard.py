@@ -4,7 +4,7 @@ Trust: kernel.
 
 Definition.  K is the least power of two above k.  A report is a row j, uniform below K and chosen
 without looking at the value, and the sign H[j, v + 1] = (-1)**(number of ones in j & (v + 1)),
-turned with probability 1 / (e^epsilon + 1).  Column 0 is constant and would tell nothing.
+turned with probability 1 / (e^epsilon + 1).  Column 0 is constant and would reveal nothing.
 Theorem (key ``hadamard-oracle``; Bassily and Smith 2015, Acharya, Sun and Zhang 2019).  Two columns
 but the first agree on half of all rows.  So p = e^epsilon / (e^epsilon + 1) and q = 1/2, and at
 share 0 the variance is ((e^epsilon + 1)/(e^epsilon - 1))**2 / n.
@@ -12,7 +12,7 @@ Decoding.  If T[j] is the number of reports of row j with sign + minus that with
 (H T)[v + 1] is the number of reports that support v minus that of the others: all counts take one
 fast Walsh-Hadamard transform, in exact integers.
 
-A report is an integer: twice its row, plus 1 where the sign is negative.
+A report is an integer: twice its row, plus 1 if the sign is negative.
 
 Signed Hadamard response: a node and a side, in one noisy sign of a random row.
 

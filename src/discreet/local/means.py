@@ -115,7 +115,7 @@ class MeanEstimate(Shown):
 def mean_reach(
     randomizer: NumberRandomizer, tally: Integers, *, miss: float, target: Target, hostile: int = 0
 ) -> float:
-    """Return how far the mean may be from its estimate, in units where numbers are -1 to 1.
+    """Return how far the mean may be from its estimate, in units if numbers are -1 to 1.
 
     >>> from discreet.local.numbers import TwoPoint
     >>> import numpy as np

@@ -16,7 +16,7 @@ memo knows how much of its price a diary was charged; reports without a diary ar
 next report that has one.
 Assumes: no memo or diary is restored to an earlier state; one diary for one memo.
 
-What a memo costs: while a value stays, and when it changes.
+The cost of a memo: while a value stays, and when it changes.
 
 Setting.  A device keeps one answer of k-ary randomized response at ``permanent`` = a for each value
 that it meets, and reports that answer through fresh randomized response at ``fresh`` = b.

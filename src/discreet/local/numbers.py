@@ -64,7 +64,7 @@ point, 1 at the upper), else to the lower one.
 Theorem (key ``stochastic-rounding``).  The mean of the point that a number goes to is the number,
 exactly.  As a code is drawn from a distribution that depends on the number alone, every guarantee
 of a randomizer between codes holds between numbers (joint convexity of the hockey-stick
-divergence).  The coin compares a uniform U with w by a float estimate where they are farther apart
+divergence).  The coin compares a uniform U with w by a float estimate if they are farther apart
 than the estimate can be wrong, else in integers; every coin takes one word.
 """
 

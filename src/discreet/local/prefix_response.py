@@ -350,7 +350,7 @@ def text_words(texts: Iterable[str], *, width: int) -> Words:
 
 
 def text_of(word: int, *, width: int) -> str:
-    """Return the text of a word; bytes that are no text become question marks.
+    """Return the text of a word; bytes that are not text become question marks.
 
     >>> text_of(0x7261696E0000, width=48)
     'rain'

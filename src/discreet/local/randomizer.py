@@ -116,7 +116,7 @@ class Randomizer(Mechanism[int, Hashable], ABC):
         return (self.bits + 7) // 8
 
     def run(self, value: int, *, entropy: Entropy = SYSTEM) -> Hashable:
-        """Return one report: an integer, or bytes where a report is a row of bytes."""
+        """Return one report: an integer, or bytes if a report is a row of bytes."""
         code = whole(value, name="the code of a value", low=0, high=self.values - 1)
         return hashable(self.run_each(np.array([code], np.int64), entropy=entropy)[0])
 
@@ -132,7 +132,7 @@ class Randomizer(Mechanism[int, Hashable], ABC):
     def unpack_batch(self, data: Bytes, *, count: int) -> tuple[Reports, NDArray[np.bool_]]:
         """Read ``count`` reports that were written without gaps.
 
-        What has another length, or anything but 0 behind its last report, holds none.
+        Bytes of another length, or with anything but 0 after the last report, hold none.
         """
         rows = widen_bits(data, self.bits, count)
         return self.unpack(np.empty((0, self.report_bytes), np.uint8) if rows is None else rows)
@@ -174,7 +174,7 @@ class IntegerReports(Randomizer):
 
 
 def hashable(report: Any) -> Hashable:
-    """Return a report as an integer, or as bytes where it is a row.
+    """Return a report as an integer, or as bytes if it is a row.
 
     >>> hashable(np.uint8(3)), hashable(np.array([51, 52], np.uint8))
     (3, b'34')
@@ -340,7 +340,7 @@ def narrow_bits(rows: Bytes, bits: int) -> Bytes:
 
 
 def widen_bits(data: Bytes, bits: int, count: int) -> Bytes | None:
-    """Read ``count`` rows of ``bits`` bits each, or nothing where the bytes hold anything else.
+    """Read ``count`` rows of ``bits`` bits each, or nothing if the bytes hold anything else.
 
     >>> widen_bits(np.array([29], np.uint8), 3, 2).tolist()
     [[5], [3]]

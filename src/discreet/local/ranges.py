@@ -97,7 +97,7 @@ class Ranges(Shown):
     def __init__(self, *, cells: int, epsilon: Number, branching: int | None = None) -> None:
         """Take how many cells there are, the loss of a report, and how many nodes form a group.
 
-        By default groups have 4 nodes; below an epsilon of 0.85, where Hadamard response is nearly
+        By default groups have 4 nodes; below an epsilon of 0.85, if Hadamard response is nearly
         as good as any, wavelets are used if there are 2, 4, ..., 1024 cells.
         """
         count = whole(cells, name="cells", low=2, high=_MOST_CELLS)

@@ -256,7 +256,7 @@ def randomizer_of(description: object) -> Randomizer:
 def _single(description: object) -> Randomizer:
     """Make a randomizer of one attribute."""
     if not isinstance(description, Mapping):
-        raise _unreadable("it is no list of names and values")
+        raise _unreadable("it is not a list of names and values")
     rest: dict[str, Any] = {str(name): value for name, value in description.items()}
     kind = RANDOMIZERS.get(str(rest.pop("name", "")))
     if kind is None:

@@ -97,7 +97,7 @@ class Subset(FrequencyOracle):
 
     @property
     def bits(self) -> int:
-        """Return one bit for each value, or the bits of all names where they are fewer."""
+        """Return one bit for each value, or the bits of all names if they are fewer."""
         return self.size * (self.values - 1).bit_length() if self.named else self.values
 
     def exact_chances(self) -> tuple[Fraction, Fraction]:
@@ -244,7 +244,7 @@ def _first_members(
     kept, left = [], count
     while left > 0:
         rows = packed_coins(chance, _TRIES * left, values, entropy)
-        lacking = np.uint32(size - 1) - _ones(rows)  # one less; wraps around where none lacks
+        lacking = np.uint32(size - 1) - _ones(rows)  # one less; wraps around if none lacks
         inside = np.flatnonzero(lacking < window)[:left]
         kept.append((rows.take(inside, axis=0), lacking[inside].astype(np.int64) + 1))
         left -= inside.size

@@ -18,7 +18,7 @@ the P_j has h(a) <= sum w_j h_j(a_j); for a <= w_0 it is 1 - a.  The reversed pr
 most sum w_j a_j r_j(1/a_j) / a, where r_j are the reversed profiles, and 0 at 1/w_0.
 Proof: docs/proofs/accounting.md, section 15.
 
-Bounds with free ratios are exact where one test is best at all of them, as for Gaussians on a line;
+Bounds with free ratios are exact if one test is best at all of them, as for Gaussians on a line;
 so ratios are chosen to have tests of one probability.  All compositions are ordered: they bound the
 profile of one distribution against another, at every ratio.
 """
@@ -210,14 +210,14 @@ class SampledGroupPair(CurvedPair):
         return half_profile_through(x + 2 * slack, np.append(value / ratio * (1 + 2 * slack), 0.0))
 
     def ends(self) -> LossEnds:
-        """Mix the largest ratios; where one P_j exceeds every ratio, so does the mixture.
+        """Mix the largest ratios; if one P_j exceeds every ratio, so does the mixture.
 
         For the mixture shows P_j with probability w_j, and its ratio is at least w_j times that of
         P_j.
         """
         none, kept, rare = self._weights()
         parts = [(c, float(w)) for c, w in kept]
-        if self.turned:  # where some P_j shows nothing, the mixture still shows w_0 Q
+        if self.turned:  # if some P_j shows nothing, the mixture still shows w_0 Q
             low = [math.inf if c.infinity().low else c.largest_below() for c, _ in parts]
             high = [math.inf if c.infinity().high else c.largest() for c, _ in parts]
             floors = [
@@ -391,7 +391,7 @@ class ReplacedPair(CurvedPair):
         return half_profile_through(x[kept], value[kept])
 
     def ends(self) -> LossEnds:
-        """Bound the largest loss through the other record, or through none, where one is finite."""
+        """Bound the largest loss through the other record, or through none, if one is finite."""
         q = float_up(self.rate)
         lost = [pair.infinity().high for pair in (self.removed, self.replaced)]
         if all(lost):

@@ -7,7 +7,7 @@ returns a dyadic rational at which the certified delta(epsilon) is at most the t
 smaller one on the same grid of ``bits`` significant bits was tried and not certified.
 ``most_repeats`` returns the largest certified number of repetitions, found in the same way.
 A search only proposes: the returned value was itself found to fit, and the one before it not.  How
-the two were found (secants on floats, with bisection where they are slow) and whether the family is
+the two were found (secants on floats, with bisection if they are slow) and whether the family is
 monotone matter for speed alone (docs/proofs/accounting.md, section 2).
 """
 
@@ -30,7 +30,7 @@ from discreet.loss.pure_pairs import LaplacePair
 _DOUBLINGS: Final = 200
 
 Point = tuple[int, float]
-"""An index and the excess there: at most zero where the scale fits."""
+"""An index and the excess there: at most zero if the scale fits."""
 
 
 @final

@@ -3,7 +3,7 @@
 Trust: kernel.
 
 Definition.  A composition stands for the product of its pairs, each as often as its count, in one
-direction; its loss is the sum of independent losses.  Where a part is known only by a Rényi curve,
+direction; its loss is the sum of independent losses.  If a part is known only by a Rényi curve,
 the profile is the largest that the curve allows, and only upper ends mean anything.  Losses beyond
 ``LARGEST_LOSS``, which promise nothing, count as infinite.
 
@@ -12,11 +12,11 @@ pairs are products themselves and name their factors.  Let k be the probability 
 and D the finite part of the others, E_P[(1 - e**(eps - L))+ ; L < inf].  The profile is
 P[L = inf] + k D(eps), since a leak that does not occur adds a loss of zero.
 
-D is enclosed by a closed form, else by lists of few losses, else by the contour, and where that is
-wide by the lattice.  Which one answers affects time and width, never validity.  Where a part is
+D is enclosed by a closed form, else by lists of few losses, else by the contour, and if that is
+wide by the lattice.  Which one answers affects time and width, never validity.  If a part is
 known by a curve alone, moments give the upper end, or the curve joins the lattice.
 
-Where pairs know a curve of the same releases, products in which curves take the place of some
+If pairs know a curve of the same releases, products in which curves take the place of some
 pairs bound the composition too, so the smallest answer is returned (key ``two-bounds``).  From
 below, each such pair is replaced by one that its two bounds allow, and a curve by a Gaussian.
 """
@@ -52,7 +52,7 @@ End = Callable[[float], float]
 
 _CLEAR: Final = 1e-7  # of a delta: a bracket this narrow needs no second engine
 _GOOD_ENOUGH: Final = 1e-6  # the same of an epsilon, and in tables
-_CLOSE: Final = 1e-12  # of an epsilon, where a closed form or a list answers
+_CLOSE: Final = 1e-12  # of an epsilon, if a closed form or a list answers
 _FAINT: Final = 1e-25  # not worth a second engine
 _RARE: Final = 1e-9
 _FEW: Final = 16  # pairs whose infinite losses are counted exactly
@@ -62,7 +62,7 @@ _FEW: Final = 16  # pairs whose infinite losses are counted exactly
 class Product:
     """The profile of one product of pairs, and of what a curve allows with it.
 
-    What it keeps is worked out from its pairs and its curve alone.
+    Cached values depend only on its pairs and its curve.
     """
 
     def __init__(self, pairs: Counted, renyi: RenyiCurve | None) -> None:
@@ -98,11 +98,11 @@ class Product:
         return min(float_down(total), self.largest)
 
     def order_at(self, eps: float) -> float:
-        """Return the order whose moment tells most about the profile at eps."""
+        """Return the order whose moment reveals most about the profile at eps."""
         return (self._line or self._moments()).order_at(eps)
 
     def order_for(self, delta: float) -> float:
-        """Return the order whose moment tells most about the epsilon at delta > 0."""
+        """Return the order whose moment reveals most about the epsilon at delta > 0."""
         return (self._line or self._moments()).order_for(delta)
 
     def delta(self, eps: float, *, lattice: bool = True) -> Bracket:
@@ -149,7 +149,7 @@ class Product:
         return Bracket(bottom, max(bottom, top))
 
     def _least_epsilon(self, delta: float) -> float:
-        """Bound epsilon from below, where that much is left to the finite part."""
+        """Bound epsilon from below, if that much is left to the finite part."""
         if self._renyi is not None:
             return 0.0
         if delta == 0.0:
@@ -234,7 +234,7 @@ class Product:
 
     @cached_property
     def _line(self) -> Contour | None:
-        """The contour engine, where every family has a transform."""
+        """The contour engine, if every family has a transform."""
         from discreet.loss.contour import Contour
 
         parts = transforms(self._pairs) if self._renyi is None else None
@@ -253,7 +253,7 @@ class Product:
         ]
         if self._renyi is not None:
             rest.append((RenyiPart(self._renyi), 1))
-        near = float(square) or float_up(square)  # not zero where there is a Gaussian
+        near = float(square) or float_up(square)  # not zero if there is a Gaussian
         return LatticeSearch(rest, near, infinite_mass(self._pairs).low)
 
 
@@ -298,7 +298,7 @@ def _largest(pairs: Counted) -> float:
 
 
 def _exactly_lost(pairs: Counted) -> Fraction | None:
-    """Return the probability of an infinite loss where few pairs have one, and all know it exactly.
+    """Return the probability of an infinite loss if few pairs have one, and all know it exactly.
 
     Without it a promise (epsilon, delta) would not be kept at just its own delta.
     """
@@ -432,7 +432,7 @@ class Composition:
     def _beside(
         self, doubled: frozenset[Pair], order: Callable[[], float]
     ) -> Iterator[tuple[Product, bool]]:
-        """Products in which curves take the place of pairs: of all, and of those where it pays.
+        """Products in which curves take the place of pairs: of all, and of those if it pays.
 
         With each comes whether the gain is worth a lattice.
         """
@@ -452,7 +452,7 @@ class Composition:
         return self._product().infinite
 
     def largest(self) -> float:
-        """Bound the largest finite loss: epsilon at delta zero, where no loss is infinite."""
+        """Bound the largest finite loss: epsilon at delta zero, if no loss is infinite."""
         return self._product().largest
 
     def largest_below(self) -> float:
@@ -559,7 +559,7 @@ def _log_moments(pair: Pair, count: int, orders: Sequence[float]) -> list[float]
 def _merged(pairs: Counted) -> Counted:
     """Count equal pairs, and multiply those of the two families that are closed under products.
 
-    A sum that grew boundless tells everything; huge counts are refused.
+    A sum that grew boundless reveals everything; huge counts are refused.
     """
     counts: dict[Pair, int] = {}
     squares: list[Fraction] = []

@@ -51,7 +51,7 @@ _NARROW: Final = 1e-7  # of a profile: good enough for a table
 _REAL_ORDERS: Final = 80
 _TRIED: Final = 4  # orders, the cheapest first
 _POINTS: Final = (1 << 12, 1 << 15)  # of a sum at most: few at any of those orders, else many
-_HIGHEST: Final = 1000.0  # where points are many: transforms take longer at great heights
+_HIGHEST: Final = 1000.0  # if points are many: transforms take longer at great heights
 _ALIASED: Final = math.log(1e-10)  # what aliases may be of delta
 _LEFT_OUT: Final = math.log(1e-11)  # what a cut may leave out of delta
 _APART: Final = 1e-9  # relatively: orders that are no later than c
@@ -67,7 +67,7 @@ _DROPPED: Final = 1e-19  # weights below this part of the first are dropped (sec
 class _Sum:
     """One trapezoidal sum: everything in it is relative to e**(K(c) - c eps).
 
-    ``smoothing`` is how far D_m may lie above the profile in units of f_m, or zero; then the sum of
+    ``smoothing`` is how far D_m may be above the profile in units of f_m, or zero; then the sum of
     f_m has the weights times ``orders``, z (z + 1).
     """
 
@@ -293,9 +293,9 @@ class Contour:
     def _summed(
         self, index: int, heights: Floats, log_left_out: float, width: float = 0.0
     ) -> _Sum | None:
-        """Evaluate one sum; None where rounding has won.
+        """Evaluate one sum; None if rounding has won.
 
-        Without a ``width`` of smoothing the sum ends where ``log_left_out`` bounds the rest.  With
+        Without a ``width`` of smoothing the sum ends if ``log_left_out`` bounds the rest.  With
         one, its Gaussian factor ends both sums, and faint weights are dropped.
         """
         square = width * width

@@ -4,8 +4,8 @@ Trust: kernel.
 
 Definition.  ``half_profile`` bounds h_PQ(a) for ratios a >= 1, and that of the reversed pair bounds
 h_QP(a); together they bound the profile at every ratio, by a table of polygons (key ``dots``) that
-asks once at each of its knots.  Where the bounds enclose a profile, the pair is the one with that
-profile; where they are known from above only, the pair is the one whose profile joins them, which
+asks once at each of its knots.  If the bounds enclose a profile, the pair is the one with that
+profile; if they are known from above only, the pair is the one whose profile joins them, which
 dominates whatever the bounds are true of.
 """
 
@@ -68,17 +68,17 @@ class CurvedPair(Pair):
 
     @abstractmethod
     def growth(self) -> MomentGrowth | None:
-        """Bound how fast the cumulants grow; None where that is not known."""
+        """Bound how fast the cumulants grow; None if that is not known."""
 
     def whole(self, eps: float) -> Bracket | None:  # noqa: ARG002
-        """Enclose the profile at eps >= 0 without the table; None where the table defines it."""
+        """Enclose the profile at eps >= 0 without the table; None if the table defines it."""
         return None
 
     def group(self, k: int) -> CurvedPair | None:
         return self if k == 1 else None
 
     def cumulant(self, t: float) -> float:
-        """Add up the table, and bound what lies beyond it by higher moments."""
+        """Add up the table, and bound what is beyond it by higher moments."""
         return _cumulant(self, t)
 
     def infinity(self) -> Bracket:
@@ -127,7 +127,7 @@ def table_of(pair: CurvedPair) -> ProfileTable:
 
 @functools.lru_cache(maxsize=256)
 def _ends(pair: CurvedPair) -> LossEnds:
-    """Ask the pair; where it cannot say, let all that the table leaves at its end be infinite."""
+    """Ask the pair; if it cannot say, let all that the table leaves at its end be infinite."""
     ends = pair.ends()
     cut = ends.infinite.high > 0 and _side(pair).upper_only
     if not cut and (math.isfinite(ends.largest) or math.isfinite(pair.moment(_LOW))):
@@ -157,7 +157,7 @@ def beyond_table(
     """Bound ln of t (t+1) times the integral of a**(t-1) D(a) from e**last on, K by ``moment``.
 
     D(a) <= C(s) e**(K(s)) a**-s for every s > 0; and it is at most ``left``, and ends somewhere.
-    Where the two bounds meet, the second takes over from the first.
+    If the two bounds meet, the second takes over from the first.
     """
     left, largest = end
     best = math.log(left * (t + 1)) + t * largest if left > 0 else -math.inf
@@ -176,7 +176,7 @@ _COARSE: Final = 1.2e-5
 
 
 def tabulated(bounds: Bounds, ends: LossEnds, parts: Iterable[Composition]) -> HalfProfile:
-    """Tabulate a profile that is made of compositions: coarsely, where one has no closed form."""
+    """Tabulate a profile that is made of compositions: coarsely, if one has no closed form."""
     closed = all(part.has_closed_form for part in parts)
     return tabulated_profile(
         bounds,

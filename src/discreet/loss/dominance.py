@@ -11,7 +11,7 @@ bounded-range pair, since (1 - u)**2 / (1 - e**-epsilon) <= 1 - u for u = e**((x
 one (key ``log-concave-moves``), and narrower discrete Laplace noise wider (key ``wider-laplace``);
 at distance 1 it is randomized response, and at no distance does it exceed the one of its largest
 loss. Of curves that are lines the steeper dominates.  A pair that knows a curve as well dominates
-only what lies below both.  A matching that is not found proves nothing.
+only what is below both.  A matching that is not found proves nothing.
 
 Theorem (key ``wider-laplace``; the quotient of characteristic functions is a/b + (1 - a/b) times
 that of ratio b but for a positive factor; enumeration in tests).  Discrete Laplace noise with
@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # for annotations alone: a composition arrives with its metho
 
 
 def largest_loss(composition: Composition) -> Fraction | None:
-    """Bound the largest loss, exactly where the pairs are known so; None where it is infinite."""
+    """Bound the largest loss, exactly if the pairs are known so; None if it is infinite."""
     if composition.renyi is not None:
         return None
     terms: list[Fraction] = []

@@ -5,7 +5,7 @@ Trust: kernel.
 Theorem (key ``connect-the-dots``; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).
 h(a) = delta(ln a) is convex and falls from h(0) = 1.  Straight lines between its values at the
 lattice are the profile of a distribution on the lattice that bounds h from above.  On one cell h
-lies above the extensions of the chords of both neighboring cells; lowering the values at both ends
+is above the extensions of the chords of both neighboring cells; lowering the values at both ends
 by the largest gap between chord and extensions gives lines below h.  A distribution with slopes s_k
 on [a_k, a_{k+1}] has Q-masses s_{k-1} - s_k.  Raising slopes (from the right) or lowering them
 (from the left) until they are ordered keeps the side of the bound, and so does a line below a
@@ -98,7 +98,7 @@ def _below(
     gap = gap * (1 + CUT_MARGIN) + 16 * UNIT * left
     drop = np.maximum(np.append(gap, 0.0), np.append(0.0, gap))
     value = np.maximum(lower - drop, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # where the right end stops at zero,
+    with np.errstate(divide="ignore", invalid="ignore"):  # if the right end stops at zero,
         pivot = (
             bottom * (1 - CUT_MARGIN) / (1 - share)
         )  # the line through it must pass below the vertex
@@ -118,7 +118,7 @@ def _below(
 def _convex(value: Floats, h: float) -> NDArray[np.intp]:
     """Leave out corners that point up, all at once and again, until few are left.
 
-    The line across a chain of such corners lies below it, so the function only falls.
+    The line across a chain of such corners is below it, so the function only falls.
     """
     kept = np.arange(len(value))
     for _ in range(_ROUNDS):
@@ -144,10 +144,10 @@ def below_points(
     finite: float,
     step: Fraction,
 ) -> PrivacyLossDistribution | None:
-    """Bound a finite profile with these bounds from below; None where that takes too many points.
+    """Bound a finite profile with these bounds from below; None if that takes too many points.
 
     It is moved to the right by a part of a step, so that a corner at a point is not rounded to
-    before it.  Where the profile ends, the chord beyond says nothing of the last cell, but one that
+    before it.  If the profile ends, the chord beyond says nothing of the last cell, but one that
     is drawn just before its end does.
     """
     if ends[1] - ends[0] > _MOST_POINTS * step:
@@ -173,7 +173,7 @@ def above_points(
     *,
     total: float = 1.0,
 ) -> PrivacyLossDistribution | None:
-    """Bound a finite profile with this bound from above; None where that takes too many points."""
+    """Bound a finite profile with this bound from above; None if that takes too many points."""
     if ends[1] - ends[0] > _MOST_POINTS * step:
         return None
     start, x = knots(*ends, step)

@@ -3,7 +3,7 @@
 Trust: kernel.  Every closed form of this room rounds through these functions.
 
 Definition.  Each function returns an ``Interval`` that contains the true value; its width is about
-2**-BITS (for ``exp``: relative to the value, or 2**-BITS where the value is smaller than that).
+2**-BITS (for ``exp``: relative to the value, or 2**-BITS if the value is smaller than that).
 Theorem key: ``enclosure``.
 
 Definition.  Phi(x) = P[N(0, 1) <= x].

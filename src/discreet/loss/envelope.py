@@ -8,7 +8,7 @@ Privacy via Characteristic Function).  If a release is dominated by one of sever
 one may depend on earlier outputs, then its composition with other releases is dominated by the
 product with the envelope; composing each choice apart and taking the largest is not enough.
 Proof.  The largest of convex, falling functions is convex and falling, so it is the profile of some
-pair.  That pair dominates the release whatever the choice, so ``dominating-pair`` applies.
+pair.  That pair dominates the release regardless of the choice, so ``dominating-pair`` applies.
 
 For finite pairs the envelope is exact.  A finite profile h(a) = sum of (p - a q)+ is linear between
 the ratios p/q; so is the largest of several, between their ratios and the points where two cross.
@@ -19,7 +19,7 @@ f''(a) (h(a) - (1 - a)+), so the excess over 1 of its moment is at most the sum 
 Definition.  The outline of a pair is its upper polygon at all ratios.  A cell between two nodes
 belongs to one test, which is passed with probability ``first`` under the first distribution and
 ``second`` under the second: the polygon has height h, slope -second and intercept first on it.
-Bounds that add up profiles of several pairs, each at a ratio of its own, are least where the tests
+Bounds that add up profiles of several pairs, each at a ratio of its own, are least if the tests
 behind the ratios agree; which nodes are matched affects how tight a bound is, never whether it
 holds.
 
@@ -69,7 +69,7 @@ _ALL_MASS: Final = Fraction(1)
 
 
 def product_as_finite_pair(composition: Composition) -> FinitePair | None:
-    """Return a composition as one finite pair; None where it is not finite, or not small."""
+    """Return a composition as one finite pair; None if it is not finite, or not small."""
     if composition.renyi is not None or not composition.pairs:
         return None
     masses: dict[Fraction | None, tuple[Fraction, Fraction]] = {Fraction(1): (_ALL_MASS, _ALL_MASS)}
@@ -276,7 +276,7 @@ def _apart(x: Floats, gap: float) -> list[int]:
     return kept
 
 
-_LONGEST: Final = 1024  # steps that are chained one by one, where their losses end
+_LONGEST: Final = 1024  # steps that are chained one by one, if their losses end
 _LARGEST_GROUP: Final = 1 << 16
 _EXPONENTS: Final = (1.1, 1.5, 2.0, 3.0, 11.0)
 

@@ -11,7 +11,7 @@ relatively; losses that agree up to rounding are merged, and how far they lay ap
 drift.  Masses below ``_FLOOR`` count as missing (docs/proofs/accounting.md, section 14).
 
 Definition.  Outcome i has probability p[i] under P and q[i] under Q, exactly; its loss is
-ln(p[i]/q[i]), infinite where q[i] = 0 < p[i].
+ln(p[i]/q[i]), infinite if q[i] = 0 < p[i].
 Definition.  The power curve of a pair is g(a), the largest P(S) over tests S with Q(S) <= a.  For
 finite distributions it is concave and linear between corners, with one segment of slope p/q for
 each ratio.  The power curve of k steps is the k-th iterate (key ``group-profile``).
@@ -62,7 +62,7 @@ class Atoms:
 
     A list stands for a distribution whose atoms have the listed masses, each within a relative
     ``error``, at places within ``drift`` of the listed ones; atoms of a total mass of at most
-    ``missing`` may lie anywhere else.  On a lattice, where ``grain`` is known, the list has no gaps
+    ``missing`` may lie anywhere else.  On a lattice, if ``grain`` is known, the list has no gaps
     (masses may be zero), and the first loss is ``start * grain``.
     """
 
@@ -111,7 +111,7 @@ class Atoms:
         return cls(losses[firsts], total, error + UNIT * many, drift + apart * (1 + UNIT), missing)
 
     def times(self, other: Atoms) -> Atoms | None:
-        """List the losses of two independent parts; None where that is too much work."""
+        """List the losses of two independent parts; None if that is too much work."""
         error = (self.error + other.error + self.error * other.error) * (1 + 4 * UNIT)
         missing = (self.missing + other.missing) * (1 + CUT_MARGIN)  # masses are about one
         sizes = len(self.mass), len(other.mass)
@@ -132,7 +132,7 @@ class Atoms:
         )
 
     def power(self, count: int) -> Atoms | None:
-        """List the losses of independent copies; None where that is too much work."""
+        """List the losses of independent copies; None if that is too much work."""
         total: Atoms | None = None
         square: Atoms | None = self
         while square is not None and len(square.mass) <= _MOST_ATOMS:
@@ -209,7 +209,7 @@ def _rest(mass: Floats, kept: NDArray[np.bool_], error: float) -> float:
 
 
 def _whole(index: NDArray[np.generic], ratio: int = 1) -> NDArray[np.int64] | None:
-    """Give integers, times a ratio, as such; None where floats skip some of them."""
+    """Give integers, times a ratio, as such; None if floats skip some of them."""
     size = float(np.abs(index).max(initial=0.0))
     if not size <= LARGEST_PLACE or size * ratio > LARGEST_PLACE:  # not a number fails too
         return None
@@ -219,7 +219,7 @@ def _whole(index: NDArray[np.generic], ratio: int = 1) -> NDArray[np.int64] | No
 def _placed(
     where: NDArray[np.int64] | None, mass: Floats, infinite: float, drift: float
 ) -> PrivacyLossDistribution | None:
-    """Put masses on the lattice; None where that would be absurdly long, or far out."""
+    """Put masses on the lattice; None if that would be absurdly long, or far out."""
     if where is None:
         return None
     if not len(where):
@@ -336,7 +336,7 @@ def _product(lists: Iterable[Atoms]) -> Atoms | None:
 
 
 def listed_power(pairs: Counted) -> Sequence[Atoms | None]:
-    """List the losses of each pair, as often as it occurs; None where they are many."""
+    """List the losses of each pair, as often as it occurs; None if they are many."""
     lists = ((pair.atoms(), count) for pair, count in pairs)
     return [
         atoms.power(count) if atoms is not None and 0 < len(atoms.mass) <= _MOST_LISTED else None
@@ -362,7 +362,7 @@ def enumeration(pairs: Counted) -> Enumeration | None:
 
 
 def listed_product(pairs: Counted) -> Atoms | None:
-    """List the losses of a product; None where they are many."""
+    """List the losses of a product; None if they are many."""
     lists = listed_power(pairs)
     known = [each for each in lists if each is not None]
     total = _product(known) if len(known) == len(lists) else None

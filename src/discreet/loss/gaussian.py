@@ -84,10 +84,10 @@ def gaussian_deltas(square: float, eps: Floats) -> tuple[Floats, Floats]:
     """Evaluate the Gaussian profile at many real eps, with error bounds.
 
     With the Mills ratio m and the density f: for a >= 0 the profile is f(a) (m(a) - m(a + mu)),
-    and for a < 0 it is 1 - f(a) (m(-a) + m(a + mu)); where a + mu < 0 too, it is
+    and for a < 0 it is 1 - f(a) (m(-a) + m(a + mu)); if a + mu < 0 too, it is
     1 - e**eps + f(a) (m(-a - mu) - m(-a)).
 
-    The profile rises with mu: a Gaussian with more noise is one with noise added.  Where eps / mu
+    The profile rises with mu: a Gaussian with more noise is one with noise added.  If eps / mu
     might overflow, at mu**2 < ``FAINTEST``, it is enclosed by the profiles of ``FAINTEST`` and of
     mu = 0, which is (1 - e**eps)+.
     Where a is the difference of two numbers so large that rounding hides it, nothing is claimed.
@@ -302,7 +302,7 @@ class SmoothedGaussianPair(Pair):
 
     @classmethod
     def of(cls, *, variance: Fraction, squared: int, coordinates: int) -> Self | None:
-        """Price integer moves of at most this squared length; None where the noise is too narrow.
+        """Price integer moves of at most this squared length; None if the noise is too narrow.
 
         No more coordinates can differ than the squared length.  Noise is too narrow if more than a
         sixth of it would go into smoothing: the curve alone is as good then.

@@ -8,17 +8,17 @@ discretization s, and a mass at infinity; its profile is
 A *pessimistic* one claims that the release has no larger profile at any eps >= 0.
 
 Theorem (key ``imported-distribution``; Doroshenko et al. 2022, Connect the Dots).  Let two
-distributions bound the profiles of a release at every eps >= 0, where a unit is removed and where
+distributions bound the profiles of a release at every eps >= 0, if a unit is removed and where
 it is added.  The chords through h_remove at the losses k s >= 0, and through h_add likewise, are
 the two sides of one pair, which dominates the release in every composition.
 Proof: docs/proofs/accounting.md, section 15.
 
 Losses below 0 therefore say nothing, and errors of a Fourier transform there cost nothing.  Walking
 from the largest loss to the left, with w = the sum of p_i e**-(s(i - k)) over i >= k,
-    h((k - g) s) = h(k s) + (1 - e**-(g s)) w      where no mass lies between,
+    h((k - g) s) = h(k s) + (1 - e**-(g s)) w      if no mass is between,
 so that only numbers above zero are added and every step rounds by a few units.
 
-What is written connects the dots (key ``connect-the-dots``).
+The written curve connects the dots (key ``connect-the-dots``).
 """
 
 from __future__ import annotations

@@ -289,7 +289,7 @@ class TiltedConvolution:
 
 _POINTS: Final = 1 << 16  # aimed at in a window
 _MOST_POINTS: Final = 1 << 19  # of a distribution
-_COARSEST: Final = 10  # a cell this wide tells nothing
+_COARSEST: Final = 10  # a cell this wide reveals nothing
 _COARSER: Final = 3  # tries on coarser lattices
 _FINER: Final = 8
 _WIDE: Final = 2e-5  # of an epsilon, relatively: a finer lattice is tried
@@ -337,7 +337,7 @@ class LatticeSearch:
     ) -> None:
         """``known`` is the mass of infinite losses that the caller adds.
 
-        What the distributions from above count as infinite beyond it is added here.
+        Mass beyond it, which upper distributions count as infinite, is added here.
         """
         self._known, self._pairs, self._square = known, tuple(pairs), square
         ends = (pair.largest() for pair, _ in self._pairs)
@@ -348,7 +348,7 @@ class LatticeSearch:
         self._tilted = functools.lru_cache(maxsize=_KEPT)(self._convolved)
 
     def step(self, scale: float) -> Fraction:
-        """A divisor of the common grain where that is coarse enough, else a power of two.
+        """A divisor of the common grain if that is coarse enough, else a power of two.
 
         ``scale`` is a length of the order of the answer's range on the axis of losses.  It is
         rounded up to a power of two, so that nearby questions share their lattices.
@@ -440,7 +440,7 @@ class LatticeSearch:
 
     def _lower_epsilon(self, step: Fraction, delta: float, high: float, tolerance: float) -> float:
         """Bound from below what is known to be at most ``high``."""
-        orders = self._rough("below", step)  # its losses may all lie below the answer from above
+        orders = self._rough("below", step)  # its losses may all are below the answer from above
         low, need = 0.0, -math.log(delta)
         for share in (0.0, 1e-5, 1e-3):  # the tilt of the answer, then of points below it
             if orders is None or low > high * (1 - 1e-4):

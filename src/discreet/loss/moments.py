@@ -15,7 +15,7 @@ Definition.  D_a(P||Q) = ln E_P[(P/Q)**(a-1)] / (a-1) for a > 1.  A curve is an 
 D_a <= rho * a + v(a), where v is known at finitely many orders (or is zero at every order).
 
 Theorem (key ``renyi-interpolation``; van Erven and Harremoes 2014, corollary 2).  t * D_{1+t} is
-convex in t and vanishes at t = 0, so between two known orders it lies below the chord.
+convex in t and vanishes at t = 0, so between two known orders it is below the chord.
 Theorem (key ``renyi-forms``; Mironov 2017; Bun and Steinke 2016).  Any eps-DP mechanism has at most
 D_a = log[(e**(a eps) + e**((1-a) eps)) / (1 + e**eps)] / (a-1), and randomized response attains it.
 Theorem (key ``group-renyi``; Mironov 2017, proposition 11, with 1/p + 1/q = 1 left free).  Rényi
@@ -376,7 +376,7 @@ _GRID: Final = 1 << 80
 
 
 def group_delta(*, epsilon: object, delta: object, size: int) -> Fraction:
-    """Return delta (e**(k eps) - 1) / (e**eps - 1), rounded up; k delta where epsilon is 0."""
+    """Return delta (e**(k eps) - 1) / (e**eps - 1), rounded up; k delta if epsilon is 0."""
     loss, chance = checked_epsilon(epsilon), checked_delta(delta)
     count = checked_count(size, name="size")
     if chance == 0:

@@ -96,7 +96,7 @@ from discreet.loss.profile import Profile
 from discreet.loss.pure_pairs import LaplacePair, ResponsePair
 from discreet.loss.rounding import Bracket
 
-_LARGEST: Final = 1000  # above it, e**-epsilon is no float
+_LARGEST: Final = 1000  # above it, e**-epsilon is not a float
 
 
 class _Promise(PrivacyLoss):
@@ -479,7 +479,7 @@ class RenyiDP(PrivacyLoss):
 
 
 def _divergence(loss: PrivacyLoss, order: Fraction) -> Fraction | float:
-    """Return the divergence of an order, exactly where it is known so."""
+    """Return the divergence of an order, exactly if it is known so."""
     match loss:
         case RenyiDP():
             value = loss.curve.at(order)

@@ -48,8 +48,8 @@ ProfileCurve = Callable[[float], Bracket]
 """A profile known point by point: its finite part at any eps >= 0."""
 
 _NEVER: Final = Bracket(0.0, 0.0)
-_UNCOUNTED: Final = 1e-40  # what lies beyond on the right counts as infinite (section 12)
-_SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
+_UNCOUNTED: Final = 1e-40  # what is beyond on the right counts as infinite (section 12)
+_SHALLOW: Final = 1e-20  # what is beyond on the left moves up: almost unnoticed
 _FAR: Final = 300.0
 
 
@@ -128,7 +128,7 @@ class Pair(ABC):
 
     @abstractmethod
     def group(self, k: int) -> Pair | None:
-        """Return the pair at k times the distance, where the family knows it exactly."""
+        """Return the pair at k times the distance, if the family knows it exactly."""
 
     def reverse(self) -> Pair:
         """Swap the two distributions."""
@@ -153,7 +153,7 @@ class Pair(ABC):
     def smoothed(self, bits: int) -> tuple[Fraction, Fraction] | None:  # noqa: ARG002
         """Give the square of mu of a Gaussian that dominates it with a leak, and the leak.
 
-        The leak is about 2**-bits, where it can be chosen; None where there is no such Gaussian.
+        The leak is about 2**-bits, if it can be chosen; None if there is no such Gaussian.
         """
         return None
 
@@ -182,7 +182,7 @@ class Pair(ABC):
         return (np.zeros(len(eps)), np.ones(len(eps))) if known is None else known
 
     def atoms(self) -> Atoms | None:
-        """List all finite losses; None where they are too many."""
+        """List all finite losses; None if they are too many."""
         return None
 
     def finite_parts(self, eps: Floats) -> tuple[Floats, Floats] | None:  # noqa: ARG002
@@ -214,7 +214,7 @@ class Pair(ABC):
         return np.where(eps < self.largest(), self._finite_parts(eps)[1], 0.0)
 
     def _span(self) -> tuple[float, float] | None:
-        """Cover the losses that are worth counting, where the profile is known at many points."""
+        """Cover the losses that are worth counting, if the profile is known at many points."""
         if self.closed_form() is None or type(self).finite_parts is Pair.finite_parts:
             return None
         return -self.reverse()._end(_SHALLOW), self._end(_UNCOUNTED)  # noqa: SLF001
@@ -242,7 +242,7 @@ Counted = tuple[tuple[Pair, int], ...]
 
 
 def transforms(pairs: Counted) -> list[Transform] | None:
-    """Gather the transforms of all families of a product; None where a family has none."""
+    """Gather the transforms of all families of a product; None if a family has none."""
     families: dict[type[Pair], list[tuple[Pair, int]]] = {}
     for pair, count in pairs:
         families.setdefault(type(pair), []).append((pair, count))

@@ -14,7 +14,7 @@ For one Gaussian, with x = mu y - mu**2/2 and l(y) = ln(1 - q + q e**x), y stand
 E e**(zL) = E e**(w l(y)) with w = 1 + z for REMOVE and w = -z for ADD.
 
 Theorem (key ``sampled-gaussian-quadrature``; Trefethen and Weideman 2014, theorem 5.1).  On the
-line Im y = b with mu |b| < pi, |1 - q + q e**x| lies between cos(mu b/2) times and once its value
+line Im y = b with mu |b| < pi, |1 - q + q e**x| is between cos(mu b/2) times and once its value
 at Re y, and its argument is at most mu |b|.  So the trapezoidal rule of step d on the whole line
 errs, relative to E e**(wl) at the real order, by at most
 2 e**(b**2/2 + |t| mu b - c ln cos(mu b/2)) / (e**(2 pi b/d) - 1), with the cosine for ADD only.
@@ -77,7 +77,7 @@ _LEFT_OUT: Final = 1e-19
 
 
 def small_moment(q: float, mu: float, w: float) -> float:
-    """Bound ln E e**(wl) of a sampled Gaussian where E e**(wl) < 1.001, as closely as large ones.
+    """Bound ln E e**(wl) of a sampled Gaussian if E e**(wl) < 1.001, as closely as large ones.
 
     With x = mu y - mu**2/2 and l = ln(1 - q + q e**x), y normal, E e**l = 1.  So the excess over 1
     is the mean of g = e**(wl) - 1 - w (e**l - 1) >= 0, for w >= 1 and w <= 0, in which nothing
@@ -110,7 +110,7 @@ _EVERY: Final = 16  # of them is one at which the distribution is cut
 _POINTS: Final = 800
 _NODES: Final = 6000  # for the heights of a grid
 _REACH: Final = 32.0  # of a grid, in units of 1 / sqrt(variance)
-_APART: Final = 0.1  # the points of a grid at most, in the same units, where it is short
+_APART: Final = 0.1  # the points of a grid at most, in the same units, if it is short
 _HIGHEST: Final = 64.0  # orders above are left out: they never help a sampled Gaussian
 _DROPPED: Final = 1e-22  # weights below this part of the largest join the error
 _BEND_ERROR: Final = 1e-12  # of l' at an end (section 5, ends)
@@ -156,7 +156,7 @@ class SampledGaussianCumulants:
 
     @functools.lru_cache(maxsize=1 << 14)  # noqa: B019  (few numbers each)
     def above(self, t: float) -> float:
-        """Bound the cumulant at an order t > 0; infinite where it would need too many nodes."""
+        """Bound the cumulant at an order t > 0; infinite if it would need too many nodes."""
         w = self._w(t)
         if (22 + abs(w) * self.mu) * (50 + t) * max(1.0, self.mu) > _MOST_NODES:
             return math.inf
@@ -245,7 +245,7 @@ class SampledGaussianCumulants:
     def cuts(self, c: float, nodes: Nodes, slack: float) -> tuple[Floats, Floats]:
         """Return the mass below many places, and the variation of the density of the loss beyond.
 
-        The first place lies far to the left, where nothing is cut off.  Between two places a
+        The first place is far to the left, where nothing is cut off.  Between two places a
         density is at least the smaller end, and at most the larger one, up to its bend; so the mass
         beyond a place is at least a lower sum over what follows.
         """
@@ -465,7 +465,7 @@ class SampledPair(Pair):
         return min(value, self._from_table(t))
 
     def _from_table(self, t: float) -> float:
-        """Add up the table, and bound what lies beyond it by integer orders; none does if added."""
+        """Add up the table, and bound what is beyond it by integer orders; none does if added."""
         table, largest = self._table(), self.largest()
         value, last = table.cumulant(t, 0.0)
         if self.direction is Direction.ADD or last >= largest:
@@ -515,7 +515,7 @@ class SampledPair(Pair):
         return growth(inner)
 
     def closed_form(self) -> ProfileCurve | None:
-        """Map the inner profile; a list is quicker where that has no closed form."""
+        """Map the inner profile; a list is quicker if that has no closed form."""
         simple = self.inner.largest() <= _FAR and self.inner.has_closed_form
         if not simple and self.atoms() is not None:
             return None
@@ -595,7 +595,7 @@ def sampled_list(
 ) -> Atoms | None:
     """List the losses of a Poisson sample, from those of the inner pair (P, Q) and of (Q, P).
 
-    Removal draws from P with probability q and else from Q, and loses ln(1 - q + q e**x) where P
+    Removal draws from P with probability q and else from Q, and loses ln(1 - q + q e**x) if P
     loses x to Q; ``forward`` lists P.  Addition (without ``forward``) draws from Q and loses the
     negative of that.  ``never`` is the probability under Q of what P never shows: x is minus
     infinity. The map has a slope of at most 1 in x, so drifts hold; its argument errs by 24 units,

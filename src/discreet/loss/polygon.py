@@ -6,10 +6,10 @@ Definition.  A polygon has nodes (x_j, v_j) with rising x and falling v.  Betwee
 straight in a = e**x; after the last one it is constant.
 
 Theorem (key ``dots``; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).  A profile h is convex
-in a, so between two points it lies below the chord, and outside a cell above the chord of the cell.
-Hence leaving out a node keeps an upper polygon above h; and in each cell h lies above the chords
+in a, so between two points it is below the chord, and outside a cell above the chord of the cell.
+Hence leaving out a node keeps an upper polygon above h; and in each cell h is above the chords
 of both neighboring cells, drawn on until they meet.  The convex hull of those meeting points and
-of lower bounds at the nodes lies below h.  Every function that is convex, falls from 1 at 0 and is
+of lower bounds at the nodes is below h.  Every function that is convex, falls from 1 at 0 and is
 nowhere below (1 - a)+ is the profile of a pair.
 
 Knots are added where the upper and the lower polygon are far apart, measured in epsilon: a gap g at
@@ -71,7 +71,7 @@ class Polygon:
 
     @classmethod
     def hull(cls, x: Floats, value: Floats) -> Self:
-        """Leave out every node that does not lie below the chord of its neighbors."""
+        """Leave out every node that does not be below the chord of its neighbors."""
         kept = _lower_hull(x, value)
         return cls(x[kept], value[kept])
 
@@ -98,7 +98,7 @@ def _lower_hull(x: Floats, value: Floats) -> NDArray[np.intp]:
 
 
 def _bends(x: list[float], value: list[float], left: int, middle: int, right: int) -> bool:
-    """Return True if the middle node lies below the chord of the other two."""
+    """Return True if the middle node is below the chord of the other two."""
     gap, along = x[right] - x[left], x[middle] - x[left]
     whole = math.expm1(-gap)
     near, far = math.expm1(along - gap) / whole, math.exp(along - gap) * math.expm1(-along) / whole
@@ -177,7 +177,7 @@ class HalfProfile:
         return Polygon.hull(self.x, self.high).scaled(1 + CHORD_MARGIN)
 
     def floor(self, other: HalfProfile) -> Polygon:
-        """Draw a polygon below; the other side tells how steeply the profile can fall at 1."""
+        """Draw a polygon below; the other side says how steeply the profile can fall at 1."""
         if self.upper_only or len(self.x) == 1:
             return Polygon.hull(self.x, self.low).scaled(1 - CHORD_MARGIN)
         first = 1.0
@@ -242,7 +242,7 @@ def _excess(x: Floats, low: Floats, high: Floats, infinite: float) -> Floats:
     )
 
 
-_SHALLOW: Final = 1e-20  # what lies beyond on the left moves up: hardly noticed
+_SHALLOW: Final = 1e-20  # what is beyond on the left moves up: almost unnoticed
 
 
 _NOWHERE: Final = -700.0  # where a = e**eps is next to zero, and a profile is 1

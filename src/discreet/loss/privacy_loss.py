@@ -162,7 +162,7 @@ class PrivacyLoss(PrivacyCurve):
     def group(self, size: int) -> PrivacyLoss:
         """Protect a group of this many units, all added or all removed.
 
-        Where some are added and others removed, each step of the chain has a direction of its own;
+        If some are added and others removed, each step of the chain has a direction of its own;
         accounting prices such moves by the larger one.
         """
 

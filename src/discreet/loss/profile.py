@@ -147,7 +147,7 @@ class Profile(PrivacyLoss):
         return max(known) if len(known) == len(bounds) else None
 
     def concentrated(self) -> Fraction | None:
-        """Return a rho within a thousandth of the least; None where a loss can be infinite."""
+        """Return a rho within a thousandth of the least; None if a loss can be infinite."""
         rhos = [least_rho(composition) for composition in self._all()]
         known = [rho for rho in rhos if rho is not None]
         return max(known) if len(known) == len(rhos) else None
@@ -210,7 +210,7 @@ class Profile(PrivacyLoss):
         """Move every pair to several times its distance, or chain an indivisible product.
 
         A product from ``compose`` and ``power`` stands for as many releases as it has factors, each
-        with a pair above it for every neighbor.  Where a product merely bounds one release, its
+        with a pair above it for every neighbor.  If a product merely bounds one release, its
         group is not that of the pairs: say so by ``as_one``.  The mechanism itself, asked for its
         loss at the distance, may know a smaller one.
         Each step of a chain may have another alternative above it, so several are replaced by one

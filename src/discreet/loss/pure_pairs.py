@@ -386,7 +386,7 @@ class _BoundedRangeBundle(_Bundle):
         return self._summed(value, error)
 
     def line(self, order: float, heights: Floats) -> CumulantLine:
-        """Evaluate 1 - e**-w in real arithmetic that loses nothing where w is small."""
+        """Evaluate 1 - e**-w in real arithmetic that loses nothing if w is small."""
         z = order + 1j * heights
         w, straight = (2 * z + 1) * self.e, z * self.e
         fall, turn = np.exp(-w.real), w.imag

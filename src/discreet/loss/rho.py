@@ -19,7 +19,7 @@ key ``group-renyi`` chosen for the rhos, K(t) <= (r**0.5 + s**0.5)**2 t (t+1) + 
 + linear + constant + constant', primes for the second step.
 
 Theorem (key ``concentrated-orders``).  K is convex and K(0) = 0, so K(t)/t does not fall, and K
-lies below its chords.  Hence sup K(t) / (t (t + 1)) is at most the largest of: K(s)/s for the least
+is below its chords.  Hence sup K(t) / (t (t + 1)) is at most the largest of: K(s)/s for the least
 order s that is looked at; for neighboring orders, the largest value on their chord; and from the
 last order on, what the growth of K allows (key ``moment-growth``).  A part of K that is known as
 r t (t + 1) adds r to the supremum, and needs no search.
@@ -150,7 +150,7 @@ class KnowsGrowth(Protocol):
 
 
 def growth(composition: Composition) -> MomentGrowth | None:
-    """Add up the growths of the pairs; None where one is not known."""
+    """Add up the growths of the pairs; None if one is not known."""
     total = MomentGrowth()
     if composition.renyi is not None:
         if (line := composition.renyi.line) is None:
@@ -165,7 +165,7 @@ def growth(composition: Composition) -> MomentGrowth | None:
 
 
 def largest_growth(parts: Iterable[Composition], count: int = 1) -> MomentGrowth | None:
-    """Bound the largest growth of several, plus ln count; None where one is not known."""
+    """Bound the largest growth of several, plus ln count; None if one is not known."""
     growths = []
     for part in parts:
         own = growth(part)
@@ -228,7 +228,7 @@ _ORDERS: Final = tuple(2.0 ** (k / 2) for k in range(-4, 29))  # that say where 
 
 
 def least_rho(composition: Composition) -> Fraction | None:
-    """Return a rho, within a thousandth of the least; None where an infinite loss is possible."""
+    """Return a rho, within a thousandth of the least; None if an infinite loss is possible."""
     straight, rest = _divided(composition)
     if not rest.pairs and rest.renyi is None:
         return straight
@@ -310,7 +310,7 @@ def approximately_concentrated(loss: PrivacyLoss) -> tuple[Fraction, Fraction]:
 
 
 def truncated_rho(composition: Composition, chance: Fraction) -> Fraction | None:
-    """Return a rho outside an event of this probability; None where moments are infinite."""
+    """Return a rho outside an event of this probability; None if moments are infinite."""
     if composition.infinity().high or not 0 < chance < 1:
         return None
     chances = float_down(chance), float_up(chance)

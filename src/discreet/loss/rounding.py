@@ -11,7 +11,7 @@ err by at most 8 units in the last place of the result, and complex ``exp`` and 
 in norm; ``erfcx`` and ``gammaln`` err by at most 2**-46 of their size.  docs/proofs/accounting.md
 derives every bound from this; its sections are quoted beside each margin.
 
-Where an overflow leaves no number at all (NaN), a bound says nothing: it is infinite from above and
+If an overflow leaves no number at all (NaN), a bound says nothing: it is infinite from above and
 zero from below, never the other way round.  ``max(0.0, value)`` would take NaN for zero.
 """
 
@@ -67,11 +67,11 @@ class Bracket:
         return functools.reduce(cls.join, brackets)
 
     def meet(self, other: Bracket) -> Bracket:
-        """Enclose one number that lies in both brackets."""
+        """Enclose one number that is in both brackets."""
         return Bracket(max(self.low, other.low), min(self.high, other.high))
 
     def overlaps(self, other: Bracket) -> bool:
-        """Return True if one number can lie in both."""
+        """Return True if one number can be in both."""
         return self.low <= other.high and other.low <= self.high
 
     @classmethod
@@ -80,7 +80,7 @@ class Bracket:
     ) -> Bracket:
         """Cut both ends to the range in which the number is known to lie.
 
-        An end that is no number (NaN) says nothing: it becomes that end of the range.
+        An end that is not a number (NaN) says nothing: it becomes that end of the range.
         """
         bottom = floor if math.isnan(low) else min(max(low, floor), ceil)
         return cls(bottom, ceil if math.isnan(high) else min(max(high, floor), ceil))
@@ -122,12 +122,12 @@ CUT_MARGIN: Final = 1e-9
 
 
 def bound_above(value: float) -> float:
-    """Cut an upper bound on what is at least zero; one that is no number is infinite."""
+    """Cut an upper bound on what is at least zero; one that is not a number is infinite."""
     return math.inf if math.isnan(value) else max(value, 0.0)
 
 
 def bound_below(value: float) -> float:
-    """Cut a lower bound on what is at least zero; one that is no number is zero."""
+    """Cut a lower bound on what is at least zero; one that is not a number is zero."""
     return 0.0 if math.isnan(value) else max(value, 0.0)
 
 

@@ -159,7 +159,7 @@ def _binomial(n: int, chance: Interval) -> tuple[int, list[int], int]:
 
 
 def _decreasing(steps: list[tuple[int, int]], odds: Fraction) -> tuple[list[int], int]:
-    """Multiply the factors up from one; stop where they are tiny, and bound what is left out."""
+    """Multiply the factors up from one; stop if they are tiny, and bound what is left out."""
     high, scaled = _ONE, math.ceil(odds * _ONE)
     weights: list[int] = []
     for done, (top, bottom) in enumerate(steps):

@@ -69,7 +69,7 @@ class _Checked:
 
 
 def _calls_of(app: FastAPI, request: Request) -> Any:
-    """Return calls of the application in the name of whoever calls now."""
+    """Return calls of the application in the name of anyone who calls now."""
     return calls_within(
         app,
         headers={name: value for name, value in request.headers.items() if name in _PASSED_ON},

@@ -68,7 +68,7 @@ Share = Annotated[
     Field(description="Instead of a price: a part of the budget, such as '1%' or '1/100'."),
 ]
 Dataset = Annotated[
-    str | None, Field(description="Which dataset; may be left out where there is one.")
+    str | None, Field(description="Which dataset; may be left out if there is one.")
 ]
 
 

@@ -29,7 +29,7 @@ Theorem (key ``log-concave-moves``).  Let the noise be log-concave on the intege
 Theorem (key ``laplace-coarsening``).  Two-sided geometric noise of scale s at distance d has
 delta(eps) = 1 - exp((eps - d/s) / 2) at the losses eps = (d - 2j) / s, and is linear in exp(eps)
 between them.  So the noise of scale s/m at distance d/m, for m that divides d, has some of the same
-corners and lies above elsewhere: it dominates, with the same pure bound.  On a fine grid, where d
+corners and is above elsewhere: it dominates, with the same pure bound.  On a fine grid, if d
 is large, it replaces noise with too many loss values to list; with n corners left, delta grows by
 less than (d / (s n))**2 / 2.
 

@@ -168,7 +168,7 @@ class Exponential(SelectionMechanism[int]):
 
 
 def exp_interval(exponent: Fraction) -> Interval:
-    """Enclose exp(-x) for x >= 0, closely even where it is tiny.
+    """Enclose exp(-x) for x >= 0, closely even if it is tiny.
 
     >>> exp_interval(Fraction(0))
     Interval(low=Fraction(1, 1), high=Fraction(1, 1))

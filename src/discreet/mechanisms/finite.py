@@ -108,7 +108,7 @@ def merge_equal_ratios(p: Row, q: Row) -> tuple[Row, Row]:
 
 @final
 class _Samplers:
-    """The samplers of all rows, built together at the first draw: time tells nothing of a row."""
+    """The samplers of all rows, built together at the first draw: time reveals nothing of a row."""
 
     __slots__ = ("_built", "_matrix")
 

@@ -5,7 +5,7 @@ Trust: kernel.
 Definition.  A mechanism is a frozen value that knows nothing about data.
     ``loss(distance=d)``  the privacy loss between any two inputs at distance at most d;
     ``error(confidence=c)``  the smallest r such that the answer is within r of the truth with
-    probability at least c, whatever the input;
+    probability at least c, regardless of the input;
     ``run(value)``  one answer, drawn from exact integer noise;
     ``reference_pmf(value)``  the distribution of that answer, enclosed between rationals, on small
     inputs.
@@ -167,7 +167,7 @@ class GuardedRun(OneCopy, ABC):
 
     @abstractmethod
     def _check_open(self) -> None:
-        """Refuse where no further answer was paid for."""
+        """Refuse if no further answer was paid for."""
 
     def _alone(self, answer: Callable[[int], Answer], number: int) -> Answer:
         """Answer while no other thread does."""

@@ -396,7 +396,7 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
     >>> answer.shown, answer.counts.shape
     (array([False,  True, False]), (1,))
 
-    Rows decide, where a unit has up to five of them in a group:
+    Rows decide, if a unit has up to five of them in a group:
 
     >>> rows = NoisyKeys.for_delta(
     ...     delta="1e-6", noise=Laplace(scale=5), groups=1, relation="add_remove", most=5)

@@ -156,7 +156,7 @@ def respond(
     """Answer for many people whose categories are 0, 1, ..., ``values`` - 1.
 
     A lie moves around the circle of categories.  Where it would go is drawn for the truthful as
-    well, so that time tells nothing.
+    well, so that time reveals nothing.
 
     >>> respond(np.array([0, 1, 2]), Fraction(1), 3, SYSTEM).shape
     (3,)

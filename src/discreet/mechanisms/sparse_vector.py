@@ -12,14 +12,14 @@ eps2 = epsilon/2.  Draw rho with P[rho = t] proportional to exp(-|t| eps1/D) onc
 query q_i, chosen in view of all earlier answers, draw nu_i of the same family with scale 2D/eps2,
 and answer *above* if q_i + nu_i >= threshold + rho, else *below*.  Halt at the first above.
 Theorem (key ``above-threshold``; Dwork and Roth 2014, theorem 3.23; Lyu, Su and Li 2017).  A run is
-epsilon-differentially private whatever the number of queries, and no smaller epsilon holds for all
-of them.  For *monotone* queries (neighbors move all of them the same way) scale D/eps2 will do.
+epsilon-differentially private regardless of the number of queries, and no smaller epsilon holds for
+all of them.  For *monotone* queries (neighbors move all of them the same way) scale D/eps2 will do.
 
 Definition.  Sparse is AboveThreshold with the same noisy threshold throughout, until c queries were
 answered above; rho has scale D/eps1 and each nu_i scale 2cD/eps2.
 Theorem (key ``sparse-vector``; Lyu, Su and Li 2017, theorems 2 and 4).  A run is (eps1 + eps2)-
-differentially private whatever the number of queries; with monotone queries scale cD/eps2 will do.
-Theorem (key ``sparse-split``; Lyu, Su and Li 2017, section 4.2).  With continuous noise the
+differentially private regardless of the number of queries; with monotone queries scale cD/eps2 will
+do. Theorem (key ``sparse-split``; Lyu, Su and Li 2017, section 4.2).  With continuous noise the
 variance of nu - rho is 2 (D/eps1)**2 + 2 (m D/eps2)**2 with m = 2c (monotone: c); at a given total
 it is smallest if eps1 : eps2 = 1 : m**(2/3).
 The share of eps1 is that optimum, rounded to a rational; eps2 is exactly the rest.
@@ -27,7 +27,7 @@ The share of eps1 is that optimum, rounded to a rational; eps2 is exactly the re
 Definition.  NumericSparse is Sparse with (1 - share) epsilon; a query answered above is then
 released as q_i + w_i with fresh discrete Laplace noise of scale cD / (share epsilon).
 Theorem (key ``numeric-sparse``; Dwork and Roth 2014, theorem 3.28).  A run is
-epsilon-differentially private whatever the number of queries.
+epsilon-differentially private regardless of the number of queries.
 
 Assumes: integer queries; all coins from ``entropy``; no draw beyond 64 bits (below exp(-8000)).
 """

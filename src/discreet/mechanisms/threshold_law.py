@@ -190,7 +190,7 @@ class Accuracy:
         )
 
     def _holds(self, alpha: int, confidence: Fraction) -> bool:
-        """Decide whether alpha holds; where the finest blocks blur the answer, say no."""
+        """Decide whether alpha holds; if the finest blocks blur the answer, say no."""
         finest = -(-self.threshold_noise.scale // _BLOCKS)
         width, depth, bits = 16 * finest, (1 - confidence) / 64, _BITS
         while True:

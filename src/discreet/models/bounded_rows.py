@@ -5,7 +5,7 @@ the row.
 
 Definition.  A row has *features*: a number with declared bounds is clamped to them and becomes a
 integer of steps from -2**14 to 2**14; a column with declared categories becomes one entry of 2**14
-in the place of its category and zeros elsewhere.  A *constant* of 2**14 comes last where a model
+in the place of its category and zeros elsewhere.  A *constant* of 2**14 comes last if a model
 has an intercept.  Rows with a missing number, with a value outside its categories or with a label
 that is not among the declared classes are left out.
 
@@ -95,7 +95,7 @@ class NumberColumn:
         return _cells(self, values)
 
     def write(self, values: Any, lines: Floats) -> None:
-        """Write clamped numbers into one line, as steps; a warning would tell of single ones.
+        """Write clamped numbers into one line, as steps; a warning would reveal single ones.
 
         Several columns with these bounds take several lines.
         """

@@ -114,7 +114,7 @@ class ScikitLearnNames:
 
 
 def not_fitted_error(name: str) -> Exception:
-    """Return the error for a model that is not fitted, one of scikit-learn's where it is loaded."""
+    """Return the error for a model that is not fitted, one of scikit-learn's if it is loaded."""
     theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
     kind = NotFitted if theirs is None else type("NotFitted", (NotFitted, theirs), {})
     error: Exception = kind(
@@ -268,7 +268,7 @@ class PrivateModel(ScikitLearnNames, ABC):
 
     def _key(self) -> str | None:
         if self.key is not None and not isinstance(self.key, str):
-            raise WrongKind("the key of a fit is no text: give key='first model', say, or none.")
+            raise WrongKind("the key of a fit is not text: give key='first model', say, or none.")
         key: str | None = self.key
         return key
 

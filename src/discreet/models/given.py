@@ -9,8 +9,8 @@ Proposition.  Whether a frame is refused, and whether it becomes floats or objec
 and types of its columns alone.  Proof.  Nothing else is read before a column is converted, and
 every number becomes a float, the nearest one or infinity, without a warning.
 
-pandas turns a column of booleans into objects where one is missing, so columns are taken one by
-one.  Bounds and classes are declared by the caller: read off the data, they would tell of it.
+pandas turns a column of booleans into objects if one is missing, so columns are taken one by
+one.  Bounds and classes are declared by the caller: read off the data, they would reveal it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def refuse_ignored(*, table: bool, **given: Any) -> None:
         )
         raise WrongKind(
             what=f"{', '.join(unused)} is given beside {rows}.",
-            why="it would be ignored, and whoever wrote it means something by it.",
+            why="it would be ignored, and anyone who wrote it means something by it.",
             do=do,
         )
 
@@ -122,8 +122,8 @@ def _as_array(values: Any) -> NDArray[Any]:
 def one_a_row(values: Any) -> NDArray[Any]:
     """Return one value a row, whose type no value decides: that of an array, or objects.
 
-    Columns of other libraries turn into floats where a value is missing, and a list of answers into
-    texts where one of them is a text: then one person's value would change that of all others.
+    Columns of other libraries turn into floats if a value is missing, and a list of answers into
+    texts if one of them is a text: then one person's value would change that of all others.
 
     >>> one_a_row([True, "no"]).tolist()
     [True, 'no']
@@ -298,8 +298,8 @@ def number_columns(bounds: Any, width: int, *, name: str = "bounds") -> tuple[Nu
     pair = None if bounds is None or isinstance(bounds, str) else tuple(bounds)
     if pair is None or len(pair) != 2:
         raise WrongKind(
-            what=f"no {name} are given, or they are no pair.",
-            why="bounds that were read off the data would tell of the largest value.",
+            what=f"no {name} are given, or they are not a pair.",
+            why="bounds that were read off the data would reveal the largest value.",
             do=f"give {name}=(low, high), each a number or one number a column, from public "
             "knowledge.",
         )
@@ -340,7 +340,7 @@ def declared_classes(classes: Any) -> tuple[KeyValue, ...]:
     if given is None or len(set(given)) < max(2, len(given)):
         raise WrongKind(
             what="no classes are given, fewer than two, or one of them twice.",
-            why="a class that only the data names would tell of whoever is in it.",
+            why="a class that only the data names would reveal anyone who is in it.",
             do="give classes=['well', 'ill'], say, from public knowledge.",
         )
     return given

@@ -16,11 +16,11 @@ given W.
 Proof.  With n fixed, S has p - 1 entries that are n times those of a row, which gives the power;
 Bayes' rule and Murray, Adams and MacKay (2010) do the rest.  The slope depends on W through S.
 
-So a 90 % interval holds the slope with probability 0.9 *over that prior*.  Where noise is wide,
+So a 90 % interval holds the slope with probability 0.9 *over that prior*.  If noise is wide,
 it says little more than the prior, and slopes in the middle of it are held more often; slopes
 at its edges, less.  A posterior that takes W for S (*naive*) ignores the noise, and covers too
 little.  Bernstein and Sheldon draw S from the central limit theorem's distribution given parameters
-in place of the first step.  Where noise is wider than that distribution, which is where it matters,
+in place of the first step.  If noise is wider than that distribution, which is where it matters,
 their chain moves by less than a hundredth of the posterior in a step; this one draws S anew each
 time.
 """

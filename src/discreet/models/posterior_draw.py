@@ -151,7 +151,7 @@ class PosteriorDraw:
         given = one_a_row(answers)
         if given.ndim != 1:
             raise BadArrays(
-                what="the answers are no list of truth values.",
+                what="the answers are not a list of truth values.",
                 why="each row is the answer of one person.",
                 do="give one truth value for each person.",
             )

@@ -21,7 +21,7 @@ every clip from 3/5.  By default the clip follows from the price alone.
 
 Poisson regression.  The mean of a row z is m(z) = exp(w . z), clamped to the bounds [low, high] of
 the target; a residual, in units of the width of these bounds, is at most 1, for any weights.  The
-loss function has the slope (m(z) - y) z: it is that of the Poisson distribution where the mean is
+loss function has the slope (m(z) - y) z: it is that of the Poisson distribution if the mean is
 within the bounds, and straight lines continue it beyond them.  It is convex, because m rises with
 w . z.  Its curvature is that of the second moments times the mean of a row: the first gradient, at
 a constant mean, gives the mean of all targets, and steps are as long as twice that allows.
@@ -313,7 +313,7 @@ class GradientClassifier(PrivateClassifier):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LogisticRegression(GradientClassifier):
-    """Tell two declared classes apart.
+    """Distinguish two declared classes.
 
     >>> from discreet.session import Rehearsal
     >>> x = np.linspace(-1, 1, 400)[:, None]

@@ -39,7 +39,7 @@ RESIDUALS: Final = 1 << 16
 WEIGHTS: Final = 1 << 18
 """Steps of a weight between 0 and 1."""
 WIDEST: Final = 2000
-"""So many entries a row may have where scores are exact: 2**14 * 2**28 * 2000 < 2**53."""
+"""So many entries a row may have if scores are exact: 2**14 * 2**28 * 2000 < 2**53."""
 _HEAVIEST: Final = 1 << 28
 _BLOCK: Final = 1 << 20  # rows whose products add up to less than 2**53
 _LARGEST: Final = 1 << 61
@@ -106,8 +106,8 @@ def scaled_moments(square: Integers) -> Integers:
 def gradients(rows: BoundedRows, residuals: Floats, clip: Fraction = Fraction(1)) -> BoundedSum:
     """Return the sum of z times its residuals, one column an output.
 
-    Residuals of a row whose norm is above 1, or above the root of 2 where there are several, add
-    nothing; nor do any that are no numbers.  Those above ``clip`` times that are shortened to it:
+    Residuals of a row whose norm is above 1, or above the root of 2 if there are several, add
+    nothing; nor do any that are not numbers.  Those above ``clip`` times that are shortened to it:
     their squared norm is an exact integer, and neither the factor nor the cut to whole steps makes
     them longer than is priced.
     """

@@ -283,6 +283,6 @@ def _column(name: str, facts: Facts) -> Column:
             return NumberColumn(Fraction(low), Fraction(high))
     raise MissingBounds(
         what=f"column {name} has neither bounds nor categories.",
-        why="a model sees bounded rows, and bounds that were read off the data would tell of it.",
+        why="a model sees bounded rows, and bounds that were read off the data would reveal it.",
         do=f"declare them for {name} in the policy, or leave the column out with columns=[...].",
     )

@@ -492,7 +492,7 @@ def tune(  # noqa: PLR0913  candidates, rows and a price
     chosen = list(candidates)
     if not chosen or not all(type(m) in CLASSIFIERS and m.rho is not None for m in chosen):
         raise WrongKind(
-            "a candidate is no classifier of discreet.models with a price in rho: give models such "
+            "a candidate is not one of our classifiers with a price in rho: give models such "
             "as LogisticRegression(rho='0.01', ...)."
         )
     share, chance = decimal(score_rho, name="score_rho"), decimal(delta, name="delta")

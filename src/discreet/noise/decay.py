@@ -34,7 +34,7 @@ def complement(tail: Interval) -> Interval:
 def log_of(value: Interval, bits: int) -> Interval:
     """Enclose the logarithm of a probability that is not zero."""
     if value.low == 0:
-        raise OutOfRange("nothing lies above this value; ask for a value inside the support.")
+        raise OutOfRange("nothing is above this value; ask for a value inside the support.")
     one = 1 << bits
     return Interval(Fraction(log(value.low, bits)[0], one), Fraction(log(value.high, bits)[1], one))
 

@@ -50,7 +50,7 @@ _pools: Final = _Pools()
 
 
 def draw_from_pool(law: Distribution) -> int:
-    """Return the next value of a distribution's block, drawing a new block where it is used up."""
+    """Return the next value of a distribution's block, drawing a new block if it is used up."""
     pools, stamp = _pools, process_stamp()
     if pools.stamp != stamp:
         pools.blocks, pools.stamp = {}, stamp
@@ -134,11 +134,11 @@ class Distribution(ABC):
         return self._pmf(whole(k, name="k"), checked_bits(bits))
 
     def cdf_bounds(self, k: int, bits: int = BITS) -> Interval:
-        """Enclose P[Z <= k], to a relative 2**-bits or so where it is small."""
+        """Enclose P[Z <= k], to a relative 2**-bits or so if it is small."""
         return self._cdf(whole(k, name="k"), checked_bits(bits))
 
     def survival_bounds(self, k: int, bits: int = BITS) -> Interval:
-        """Enclose P[Z > k], to a relative 2**-bits or so where it is small."""
+        """Enclose P[Z > k], to a relative 2**-bits or so if it is small."""
         return self._survival(whole(k, name="k"), checked_bits(bits))
 
     def log_survival_bounds(self, k: int, bits: int = BITS) -> Interval:
@@ -158,7 +158,7 @@ class Distribution(ABC):
         return self.survival_bounds(k).nearest()
 
     def log_survival(self, k: int) -> float:
-        """Return ln P[Z > k], rounded to a float; useful where P[Z > k] itself rounds to zero."""
+        """Return ln P[Z > k], rounded to a float; useful if P[Z > k] itself rounds to zero."""
         return self.log_survival_bounds(k).nearest()
 
     def quantile(self, p: ExactNumber) -> int:

@@ -71,7 +71,7 @@ def word_type(width: int) -> np.dtype[np.unsignedinteger[Any]]:
 
 
 def _checked_width(width: int) -> int:
-    """Refuse what is no width; a plain int of the right sign takes the short way."""
+    """Refuse what is not a width; a plain int of the right sign takes the short way."""
     if type(width) is int and 0 <= width <= _WIDEST:
         return width
     return whole(width, name="width", low=0, high=_WIDEST)
@@ -249,7 +249,7 @@ SYSTEM: Final = SystemEntropy()
 
 
 def checked_entropy(entropy: object) -> Entropy:
-    """Refuse what is no source of words, before anything is drawn."""
+    """Refuse what is not a source of words, before anything is drawn."""
     faces = (getattr(entropy, "words", None), getattr(entropy, "bits", None))
     if isinstance(entropy, type) or not all(callable(face) for face in faces):
         raise WrongKind(

@@ -74,7 +74,7 @@ class ReplayEntropy:
 class ExactLaw(Generic[Outcome]):
     """Probabilities found so far, and the mass not yet explored.
 
-    The true probability of an outcome lies between ``mass[outcome]`` and
+    The true probability of an outcome is between ``mass[outcome]`` and
     ``mass[outcome] + unexplored``.
     """
 

@@ -3,7 +3,7 @@
 Trust: kernel.  Proofs are in docs/proofs/noise.md.
 
 Definition.  P[Z = k] is proportional to f(k) = exp(-k**2 / 2v).  v is called ``variance`` after the
-continuous model; the variance of Z lies just below it, and ``moments`` encloses it.
+continuous model; the variance of Z is just below it, and ``moments`` encloses it.
 
 Theorem (key ``gaussian-tail``).  (f(k) + f(k+1) + ...) / f(k), k >= 0, is enclosed term by term,
 with a geometric series for the rest, or by Euler-Maclaurin summation
@@ -143,7 +143,7 @@ def _continued_fraction(variance: Fraction, k: int, bits: int) -> Interval:
     depth = 32
     while True:
         depth *= 2
-        # what follows level n lies between k and k + n v / k
+        # what follows level n is between k and k + n v / k
         low, high = base, base + -(-(depth * top << scale) // (bottom * k))
         for level in range(depth - 1, 0, -1):
             step = level * top << square

@@ -133,7 +133,7 @@ def _has_fractions(values: object) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a float as the fraction that it is, and refuse what is no number."""
+    """Return a float as the fraction that it is, and refuse what is not a number."""
     if isinstance(value, str):
         raise WrongKind("a value is text; give floats, integers or fractions.")
     return Fraction(value) if isinstance(value, float) and math.isfinite(value) else value

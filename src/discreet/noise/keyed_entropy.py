@@ -1,12 +1,12 @@
 """Random words that repeat: the stream of a secret key and a label.
 
-Trust: kernel.  Whoever knows key and label knows the noise, and can subtract it.
+Trust: kernel.  Anyone who knows key and label knows the noise, and can subtract it.
 
 The same pair gives the same words, for draws that must be the same again: public random words,
 drawings and tests.  A contract on imports and the attack A13 keep such a stream out of releases.
 
-Assumes: AES-256 keystreams and HMAC-SHA256 outputs look uniform to whoever reads the releases (the
-guarantee is computational to that extent).
+Assumes: AES-256 keystreams and HMAC-SHA256 outputs look uniform to anyone who reads the releases
+(the guarantee is computational to that extent).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class KeyedEntropy(ByteSource):
     """The random words of a secret key and a label: the same pair, the same words.
 
     Definition.  The stream is AES-256-CTR under the key HMAC-SHA256(key, domain || label), so
-    streams of different labels are independent to whoever does not hold the key.  Whoever holds it
-    can subtract the noise: it must be drawn fresh for each release and guarded like raw data.
+    streams of different labels are independent to anyone who does not hold the key.  Whoever holds
+    it can subtract the noise: it must be drawn fresh for each release and guarded like raw data.
 
     One stream belongs to one process: it is refused in a forked child.
 

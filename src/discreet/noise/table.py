@@ -9,7 +9,7 @@ scale 2**bits, between integers ``low[j] <= 2**bits * F_j <= high[j]``.
 Theorem (key ``lazy-inversion``).  Let u be the first n bits of U.  Boundary j is certainly at most
 U if ``u >= high[j]`` and certainly above U if ``u < low[j]``.  The table answers only when one of
 the two holds for every boundary, and otherwise reveals more bits of the same U.  So it returns the
-outcome of U itself, whatever the width of the enclosures.
+outcome of U itself, regardless of the width of the enclosures.
 
 Three stages, each reached by few: a prefix of ``guide_bits`` looked up in a table of cells; for
 cells that a boundary crosses, ``word_bits`` compared with an array of enclosures; and for the few
@@ -62,7 +62,7 @@ class TableSizes:
 @final
 @dataclass(frozen=True, slots=True)
 class Boundaries:
-    """Enclosures of the first boundaries; nothing lies beyond the last of a finite distribution."""
+    """Enclosures of the first boundaries; nothing is beyond the last of a finite distribution."""
 
     low: list[int]
     high: list[int]

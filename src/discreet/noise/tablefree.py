@@ -21,7 +21,7 @@ with probability p/q, and every other one tails.  Then the coins are independent
 probability p.
 Proof.  Geometric gaps are the waiting times of independent trials of probability q.
 s = (1 - p) / p will do, rounded down, since ln(1 / (1 - p)) <= p / (1 - p).  About n q gaps are
-drawn, whatever the coins show.
+drawn, regardless of the coins.
 Theorem (key ``noise-beyond``; completing the square, as Robert 1995, Simulation of truncated
 normal variables, does for continuous noise).  Given Z >= t >= 0, discrete Laplace noise is t + J
 with J geometric of the same scale, and discrete Gaussian noise with parameter v is t + J, where J
@@ -178,7 +178,7 @@ class WideIntegers:
         return (int(self.high[index]) << int(_at(self.shift, index))) + int(self.low[index])
 
     def clamped(self, negative: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Apply the signs; what lies beyond int64 stops at its ends."""
+        """Apply the signs; what is beyond int64 stops at its ends."""
         value = self.high << self.shift
         value |= self.low
         sign = -negative.astype(np.int64)

@@ -1,6 +1,6 @@
 """What a client sends: statements, settings of its session, and questions with their price.
 
-Trust: public.  Whatever is not known here goes to the service as a question, which refuses what it
+Trust: public.  Any other statement goes to the service as a question, which refuses what it
 does not answer before anything is spent.
 """
 
@@ -346,7 +346,7 @@ def _refused(what: str) -> OutOfRange:
 
 
 def refused_statement(word: str) -> UnsupportedSQL:
-    """Return the refusal of a statement that is no question."""
+    """Return the refusal of a statement that is not a question."""
     cursors = word in {"DECLARE", "FETCH", "MOVE"}
     return UnsupportedSQL(
         what=f"{word} is not answered here.",

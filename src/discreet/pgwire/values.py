@@ -1,4 +1,4 @@
-"""Values as PostgreSQL's protocol sends them: as text, and in binary where a client insists.
+"""Values as PostgreSQL's protocol sends them: as text, and in binary if a client insists.
 
 Trust: public.  Definition.  A type is named by its object id.  In binary, numbers are big-endian,
 a date is days and a timestamp microseconds since 2000, and a list is its dimensions and elements.

@@ -80,7 +80,7 @@ _NEAR: Final = 4
 @final
 @dataclass(frozen=True, kw_only=True)  # without slots, so that the edges are made once
 class SearchBins:
-    """The ends of bins: those of bin i > ``zero`` lie in ``ends[i - zero - 1]``, up to its sign.
+    """The ends of bins: those of bin i > ``zero`` are in ``ends[i - zero - 1]``, up to its sign.
 
     >>> WHOLE.span(WHOLE.zero, WHOLE.zero + 2)
     (Fraction(0, 1), Fraction(3, 1))
@@ -101,7 +101,7 @@ class SearchBins:
 
     @property
     def widest(self) -> Pair:
-        """Bounds on everything that bins tell apart."""
+        """Bounds on everything that bins distinguish."""
         return self.span(0, self.count - 1)
 
     def place(self, value: Expression) -> Expression:
@@ -116,7 +116,7 @@ class SearchBins:
     def span(self, first: int, last: int) -> Pair:
         """Return bounds on the numbers in some bins.
 
-        They reach to zero where that makes the range longer by a third at most, and are apart: of
+        They reach to zero if that makes the range longer by a third at most, and are apart: of
         zero alone they are those of a share.
 
         >>> FLOATS.span(FLOATS.zero, FLOATS.zero + 68)
@@ -239,7 +239,7 @@ class BoundsSearch:
 
     @property
     def widest(self) -> tuple[FoundBounds, ...]:
-        """The bounds that are found where nothing stands out from the noise."""
+        """The bounds that are found if nothing stands out from the noise."""
         ends = ((target.about, *target.bins.widest) for target in self.targets)
         return tuple(
             FoundBounds(about=about, low=low, high=high, seen=False) for about, low, high in ends
@@ -475,6 +475,8 @@ def price_bounds_search(  # noqa: PLR0913  what the answer is planned by
     )
     releases = _releases(targets, wanted, unit)
     tree = composition_of(releases, unit)
+    point = epsilon_sum(tree, unit)
+    assert point is not None  # noqa: S101 (all of it is Laplace noise)
     request = _lowered(setting, targets)
     check_claims(request, releases)
     return BoundsSearch(
@@ -482,7 +484,7 @@ def price_bounds_search(  # noqa: PLR0913  what the answer is planned by
         targets=targets,
         noises=releases.noises,
         tree=tree,
-        price=_price(tree, unit),
+        price=Price(epsilon=point[0], rho=rho_sum(tree, unit)[0]),
         promise=promise_of(setting.ask, sketch, calibrated, scaled),
         given=given,
         scaled=scaled,
@@ -553,12 +555,6 @@ def _releases(
         return sketch.by_epsilon(wanted.epsilon, Fraction(0))
     assert wanted.rho is not None  # noqa: S101 (one of the two is given)
     return sketch.by_rho(wanted.rho, Fraction(0), LAPLACE)
-
-
-def _price(tree: Node, unit: PrivacyUnit) -> Price:
-    point = epsilon_sum(tree, unit)
-    assert point is not None  # noqa: S101 (all of it is Laplace noise)
-    return Price(epsilon=point[0], rho=rho_sum(tree, unit)[0])
 
 
 def _lowered(setting: Setting, targets: Sequence[BoundsTarget]) -> EngineRequest:

@@ -1,9 +1,9 @@
 """Errors before any data is read: of every output at a price, and the price of given errors.
 
-Trust: public.  Whatever price comes out, it is charged.
+Trust: public.  The resulting price is charged.
 
 Definition.  The error of an output is how far it is from the same output of the bounded rows
-without noise, at most, with the confidence; groups are taken one by one.  Where a noisy count
+without noise, at most, with the confidence; groups are taken one by one.  If a noisy count
 decides which groups are shown, it is that of all groups, shown or not; given that it is shown, a
 small group has a larger one, which its interval knows (key ``shown-interval``).
 
@@ -12,7 +12,7 @@ small group has a larger one, which its interval knows (key ``shown-interval``).
     running sums        of counts and sums, over frames that keys decide: that of the largest frame
     others              computed from these, by formulas that depend on the data
 
-Where bounds are still to be found, errors are forecast for bounds that stand for them, and said in
+If bounds are still to be found, errors are forecast for bounds that stand for them, and said in
 terms of their width.  What mixes several aggregates follows from the bounds, once they are found.
 
 Errors are forecast when somebody looks at them: an answer needs none.
@@ -34,6 +34,7 @@ from typing import Final, final, overload
 
 from discreet.errors import OutOfRange, TooLarge, UnknownName, WrongKind
 from discreet.plan.estimator import Linear, NoiseForecast, Predicted, four_digits_up
+from discreet.plan.pricing.cube_strategy import Keys
 from discreet.plan.pricing.group_sensitivity import Releases
 from discreet.plan.pricing.release_parts import LAPLACE, UnpricedRelease, price_shares
 from discreet.plan.pricing.requested_price import RequestedPrice
@@ -45,6 +46,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    Grouping,
     Literal,
     Window,
     walk,
@@ -53,6 +55,7 @@ from discreet.query.relations import folded
 from discreet.query.types import Type
 
 _ZERO: Final = Fraction(0)
+_FEW_LEVELS: Final = 16
 _COMPUTED: Final = "computed from the others"
 
 
@@ -61,7 +64,8 @@ _COMPUTED: Final = "computed from the others"
 class ErrorForecast:
     """What is released, and how its aggregates are computed from that.
 
-    ``size`` is a public guess of how many rows of a group count.
+    ``size`` is a public guess of how many rows of a group count; ``levels`` are the grouping sets
+    and their names, and ``level`` is one of them, whose errors are forecast.
     """
 
     releases: Releases
@@ -70,19 +74,30 @@ class ErrorForecast:
     size: int | None = None
     windows: tuple[tuple[str, Window], ...] = ()
     groups: int = 1
+    levels: tuple[tuple[Keys, str], ...] = ()
+    level: Keys | None = None
     _noise: NoiseForecast = field(init=False, compare=False, repr=False)
     _slots: Mapping[str, Estimate] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Find aggregates by their slots, once for all outputs."""
-        noise = NoiseForecast(releases=self.releases, confidence=self.confidence, size=self.size)
+        noise = NoiseForecast(
+            releases=self.releases, confidence=self.confidence, size=self.size, level=self.level
+        )
         object.__setattr__(self, "_noise", noise)
         object.__setattr__(self, "_slots", {each.slot: each for each in self.estimates})
 
     def of(self, output: AnswerColumn) -> Predicted | None:
         """Return the error of an output; None for keys, which have none."""
-        if isinstance(output.expression, Grouped):
+        nodes = list(walk(output.expression))
+        level = any(isinstance(node, Grouping) for node in nodes)
+        known = level and not any(isinstance(node, Column) for node in nodes)
+        if isinstance(output.expression, Grouped) or known:
             return None
+        return self._of_levels(output) if self.levels else self._of_one(output)
+
+    def _of_one(self, output: AnswerColumn) -> Predicted | None:
+        """Return the error of an output in the groups of one level."""
         width = self._summed(output.expression)
         if width is not None:
             return _at_most(output, width)
@@ -99,9 +114,24 @@ class ErrorForecast:
             return Predicted(output=output.name, half_width=None, words=_COMPUTED)
         terms, rounding = linear
         width = self._noise.half_width(terms) + rounding
-        if estimate is not None and estimate.estimator.counts:
+        counts = estimate is not None and estimate.estimator.counts
+        if estimate is not None and counts and estimate.type is Type.INTEGER:
             width = Fraction(math.floor(width))  # what is shown and the truth are whole numbers
         return Predicted(output=output.name, half_width=width, words=f"± {four_digits_up(width)}")
+
+    def _of_levels(self, output: AnswerColumn) -> Predicted:
+        """Return the largest error of all levels, and say those of some of them."""
+        known: dict[Predicted, list[str]] = {}
+        for level, name in self.levels:
+            found = replace(self, levels=(), level=level).of(output)
+            assert found is not None  # noqa: S101 (only keys have none)
+            known.setdefault(found, []).append(name)
+        worst = max(known, key=lambda each: (each.half_width is None, each.half_width or _ZERO))
+        if worst.half_width is None or len(known) == 1:
+            return worst
+        each = [f"{', '.join(names)} {error.words}" for error, names in known.items()]
+        said = f" ({'; '.join(each)})" if len(self.levels) <= _FEW_LEVELS else ""
+        return replace(worst, words=f"{worst.words} at most{said}")
 
     def by_width(
         self, output: AnswerColumn, predicted: Predicted, missing: AbstractSet[Aggregate]
@@ -196,7 +226,7 @@ class ForecastErrors(Sequence[Predicted]):
         self._forecast, self._outputs = forecast, outputs
         self._errors: tuple[Predicted, ...] | None = None
         for output in outputs:
-            if not isinstance(output.expression, Column | Aggregate | Grouped):
+            if not isinstance(output.expression, Column | Aggregate | Grouped | Grouping):
                 forecast.of(output)
 
     def _known(self) -> tuple[Predicted, ...]:
@@ -261,6 +291,7 @@ class ErrorTargets:
     estimates: tuple[Estimate, ...]
     outputs: tuple[AnswerColumn, ...]
     needs: Mapping[str, tuple[int, ...]]
+    levels: tuple[tuple[Keys, str], ...] = ()
 
     def releases(self, law: str) -> Releases:
         """Return the releases whose errors are as asked, by one law of noise."""
@@ -303,6 +334,7 @@ class ErrorTargets:
             estimates=self.estimates,
             confidence=self.ask.confidence,
             size=self.ask.size,
+            levels=self.levels,
         )
         predicted = forecast.of(output)
         if predicted is not None and predicted.half_width is not None:
@@ -321,7 +353,7 @@ class ErrorTargets:
                 return output
         known = ", ".join(output.name for output in self.outputs)
         raise UnknownName(
-            what=f"an error is given for {name}, which is no output.",
+            what=f"an error is given for {name}, which is not an output.",
             why="an error belongs to a column of the answer.",
             do=f"use one of: {known}.",
         )
@@ -354,7 +386,8 @@ def _smallest(error: Callable[[Fraction], Fraction], target: Fraction, *, power:
     for _ in range(_TURNS):
         middle = (low + high) / 2
         low, high = (low, middle) if error(middle) <= target else (middle, high)
-    return _short_up(high)
+    digits = Fraction(10) ** (3 - math.floor(math.log10(high)))
+    return math.ceil(high * digits) / digits  # four digits: prices that people can read
 
 
 def _enclosed(
@@ -373,7 +406,8 @@ def _enclosed(
         if above > target >= reached:
             return low, high
         if reached > target:
-            low, high = high, high * max(_dyadic(reached / target), _LEAST) ** power
+            ratio = Fraction(math.ceil(reached / target * 256), 256)
+            low, high = high, high * max(ratio, _LEAST) ** power
             reached = error(high)
         else:
             low, high = low * _NEAR**power, low
@@ -383,13 +417,3 @@ def _enclosed(
         why="sums are rounded to whole steps, and means stay within their bounds.",
         do="ask for another error.",
     )
-
-
-def _dyadic(value: Fraction) -> Fraction:
-    return Fraction(math.ceil(value * 256), 256)
-
-
-def _short_up(value: Fraction) -> Fraction:
-    """Round up to four decimal digits: prices that people can read."""
-    digits = Fraction(10) ** (3 - math.floor(math.log10(value)))
-    return math.ceil(value * digits) / digits

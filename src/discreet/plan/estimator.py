@@ -14,7 +14,7 @@ Estimators that choose a value among public ones define it in their own files.
 value before it was added up.  All of it is computed from what is released already.
 
 The *error* of an aggregate is how far it is, at most, from the same aggregate of the bounded rows
-without noise, with the confidence.  Where bounds are still to be found, errors are forecast for
+without noise, with the confidence.  If bounds are still to be found, errors are forecast for
 bounds from 0 to about 2**20, a number that nobody declares; that is their width w and the larger of
 them in size, b.  Noise on a sum is proportional to b, noise on a mean to w and on a variance to
 w**2, but for the rounding to steps.  So errors are said as multiples of these.
@@ -34,7 +34,9 @@ from discreet import mechanisms
 from discreet.errors import TooLarge
 from discreet.exact import float_up
 from discreet.plan.noise_errors import Additive, half_width
+from discreet.plan.pricing.cube_strategy import CubeStrategy, Keys, entry_terms
 from discreet.plan.pricing.group_sensitivity import Noise, ReleaseInput, Releases
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.pricing.release_parts import LeafPart
 from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
 from discreet.query.types import Type
@@ -62,8 +64,8 @@ Choice = tuple[str, Fraction | str, int]
 class Predicted:
     """How far an output is from the truth about the bounded rows, at the confidence of the plan.
 
-    ``half_width`` is None where that depends on the data; ``words`` says it in any case.  ``reach``
-    is how far an interval goes to each side, where that is further.
+    ``half_width`` is None if that depends on the data; ``words`` says it in any case.  ``reach``
+    is how far an interval goes to each side, if that is further.
 
     >>> Predicted(output="visits", half_width=Fraction(5), words="± 5").half_width
     Fraction(5, 1)
@@ -80,14 +82,17 @@ class Predicted:
 class NoiseForecast:
     """How far the noise of a plan reaches.
 
-    ``size`` is a public guess of how many rows of a group count.
+    ``size`` is a public guess of how many rows of a group count, and ``level`` the grouping set
+    that the group is of, where there are several.
     """
 
     releases: Releases
     confidence: Fraction
     size: int | None = None
+    level: Keys | None = None
     _drawn: Mapping[str, Additive] = field(init=False, compare=False, repr=False)
     _shared: Mapping[str, Noise] = field(init=False, compare=False, repr=False)
+    _cubes: Mapping[str, CubeStrategy] = field(init=False, compare=False, repr=False)
     _sums: Mapping[str, tuple[Noise, tuple[int, ...]]] = field(
         init=False, compare=False, repr=False
     )
@@ -102,7 +107,14 @@ class NoiseForecast:
             name: noise for noise, each in known if not each.source.frames for name in each.names
         }
         sums = {name: (noise, at) for noise, each in known for name, at in each.source.frames}
+        cubes = {
+            noise.measure: noise.distances.cells
+            for noise in noises
+            if isinstance(noise.distances, CellSensitivity)
+            and isinstance(noise.distances.cells, CubeStrategy)
+        }
         object.__setattr__(self, "_drawn", drawn)
+        object.__setattr__(self, "_cubes", cubes)
         object.__setattr__(self, "_sums", sums)
         object.__setattr__(self, "_shared", shared)
 
@@ -168,7 +180,12 @@ class NoiseForecast:
             for factor in strategy.expanded(parts).values():
                 yield factor, noise.mechanism
         for name, factor in rest.items():
-            yield factor, self.noise(name)
+            cube = None if self.level is None else self._cubes.get(name)
+            if cube is None or self.level is None:
+                yield factor, self.noise(name)
+            else:
+                for weight, law in entry_terms(cube, self.noise(name), self.level):
+                    yield factor * weight, law
 
     def drawn_half_width(self, terms: Factors) -> Fraction:
         """Return the same without a count that selects the groups, which has its own noise."""

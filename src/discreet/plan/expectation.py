@@ -5,14 +5,14 @@ no noise depends on what is expected here, and a wrong guess costs a question, n
 
 Definition.  A group is expected to have the rows of the table, divided by the number of values that
 its keys can have, and for each other condition by what it leaves of declared values (a third where
-that is unknown).  The column of the unit has a value for each person, and where no declared value
+that is unknown).  The column of the unit has a value for each person, and if no declared value
 meets a condition no row is expected.  A mean or a sum is expected a sixth of the bounds away from
 their end near zero, a deviation to be a sixth of them.  Products and ratios are off by the sum of
 the shares by which their parts are.  A count that nothing declared says anything about, as one of
 rows without a value or of the different values of a text, is compared with the largest that it can
-be.  An output is *blind* where its half-width is more than two
+be.  An output is *blind* if its half-width is more than two
 fifths of the number that is expected, which leaves room for rounded sizes before it is half of it,
-and *weak* where it is more than a tenth.  An answer is *empty* where hardly any group can reach the
+and *weak* if it is more than a tenth.  An answer is *empty* if hardly any group can reach the
 number of people from which groups are shown.
 """
 
@@ -120,7 +120,7 @@ class ExpectedOutput:
 class Expectation:
     """What to expect of an answer; ``people`` and ``rows`` are those of one group.
 
-    ``unmet`` tells of conditions that no declared value meets.
+    ``unmet`` reveals conditions that no declared value meets.
 
     >>> Expectation(outputs=(), people=500, rows=4000, group="the table", needed=1916).empty
     True
@@ -207,7 +207,7 @@ def _scanned(request: EngineRequest, schema: Schema) -> list[TableFacts]:
 
 
 def rows_of_a_group(request: EngineRequest, schema: Schema) -> int | None:
-    """Return about how many rows a group has; None where no size is public."""
+    """Return about how many rows a group has; None if no size is public."""
     size = public_size(request, schema)
     return None if size is None else _group(request, schema, size)[1]
 
@@ -254,7 +254,7 @@ def _columns(schema: Schema) -> dict[str, ColumnFacts]:
 
 
 def _counts(request: EngineRequest, schema: Schema, size: PublicSize) -> dict[str, int]:
-    """Return how many values columns can have, where that is known."""
+    """Return how many values columns can have, if that is known."""
     counts: dict[str, int] = {}
     for name, facts in _columns(schema).items():
         declared = _declared(facts)
@@ -359,7 +359,7 @@ def _range(facts: ColumnFacts | None, end: Fraction, unknown: Fraction, *, above
 
 
 def expect(plan: Plan, schema: Schema) -> Expectation | None:
-    """Return what to expect of a plan; None where no size is public, or nothing is protected."""
+    """Return what to expect of a plan; None if no size is public, or nothing is protected."""
     request = plan.request
     size = None if plan.exact else public_size(request, schema)
     if size is None:
@@ -413,7 +413,7 @@ class _Group:
         if not used:
             return None
         width, ranks = predicted.half_width, False
-        number, about = None, f"{self.words} has about {_rows(self.rows)}"
+        number, about = None, f"{self.words} has about {counted(self.rows, 'row', 'rows')}"
         functions = {each.function for each in used}
         if width is not None and all(map(_is_count, used)) and self._unknown(expression, used):
             about = f"it is at most about {self.most:,}, the rows of {self.words}"
@@ -489,7 +489,7 @@ class _Group:
         return _typical(*bounds) * (self.rows if aggregate.function == "SUM" else 1)
 
     def _distinct(self, aggregate: Aggregate) -> int | None:
-        """Return how many values a column can have that is no name of people."""
+        """Return how many values a column can have that is not a name of people."""
         argument = aggregate.argument
         if not isinstance(argument, Column) or argument.name in self.plan.unit.columns:
             return None
@@ -580,10 +580,6 @@ def _is_count(aggregate: Aggregate) -> bool:
     values = {value for _, value in aggregate.argument.branches}
     values |= {aggregate.argument.default or Literal(None)}
     return values <= {Literal(0), Literal(1), Literal(None)}
-
-
-def _rows(number: int) -> str:
-    return counted(number, "row", "rows")
 
 
 def _bounds(aggregate: Aggregate, plan: Plan, schema: Schema) -> tuple[Fraction, Fraction] | None:

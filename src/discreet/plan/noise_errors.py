@@ -15,7 +15,7 @@ Let Y_j be independent and stochastically larger than X_j.  If 2 P[Y_1 + ... + Y
 then P[|E| <= m h] >= c.
 Proof.  E > m h implies X_1 + ... + X_k > m.  Sums of independent, stochastically larger variables
 are stochastically larger.  E is symmetric, so both tails are alike.
-Where all weights are whole multiples of h nothing is rounded, and r is the smallest up to a part in
+If all weights are whole multiples of h nothing is rounded, and r is the smallest up to a part in
 2**30 of the chance.  Sums are taken by Fourier transforms on a ring, equal terms as a power; what
 wraps around has a chance below 1e-14 (Bernstein's inequality; sums of Gaussian noise are
 subgaussian, Canonne, Kamath and Steinke 2020), and transforms err by less than 2**-40 for each
@@ -26,12 +26,12 @@ The bounds never rise with k, so they belong to a law that is stochastically lar
 ``tail_bounds`` encloses the same chances from both sides.
 
 Laplace: a**k / (1 + a) for k >= 1, with a = exp(-1 / scale), and one minus the other tail below.
-Gaussian: sums of exp(-j**2 / (2 variance)) where the noise is narrow.  Where it is wide, the terms
+Gaussian: sums of exp(-j**2 / (2 variance)) if the noise is narrow.  If it is wide, the terms
 fall from zero on, so P[Z >= k] <= Q((k - 1) / sigma) for k >= 1, Q the tail of the normal law; and
 for k <= 0 one minus P[Z >= 1 - k] >= Q((1 - k) / sigma) / (1 + 2**-100), since the sum of all terms
 is below sigma sqrt(2 pi) (1 + 2**-100) for sigma above 4.  That is at most one step too much.
 Every result is raised by a part in 2**30, which is thousands of times the rounding errors, or
-lowered by as much where a bound from below is asked for.
+lowered by as much if a bound from below is asked for.
 
 Definition.  ``paired_half_widths`` returns, for every weight t of a list, a number q such that
 P[|s Z - u Y| > q] is at most the chance given for all u from 0 to t, with independent Y and Z.
@@ -53,13 +53,13 @@ more than a part (1 - exp(-5 / 8 v)) / 2 of it, since f falls by exp(-5 / 8 v) w
 step; and all together are less than a part 3 exp(-2 pi**2 v) above sqrt(2 pi v), which is smaller.
 W is |Y| rounded up to some hundred places; what is beyond the last one counts as missed.
 
-Two choices have to aim beside a rank so that the quantile lies between what they choose.
+Two choices have to aim beside a rank so that the quantile is between what they choose.
 Definition.  The quantile at level q of n values is any number between those of ranks
 floor(q (n - 1)) + 1 and ceil(q (n - 1)) + 1, counted from the lowest: definitions differ in how
 they interpolate there.  With d the denominator of q, k leaves and a choice of some scale, let R be
 scale ln((k - 1) (1 - m) / m), or 0 if that is more.  ``ranks_aside`` is ceil(R + q - 1 / d) below
 the quantile, ceil(R + 1 - q - 1 / d) above it, and at least 1.
-Theorem (key ``quantile-ends``).  Whatever the values are, and however few, a choice at level q with
+Theorem (key ``quantile-ends``).  For any values, however few, a choice at level q with
 an offset of minus that many ranks (:mod:`discreet.plan.pricing.group_sensitivity`) is a leaf no
 higher than the one of the quantile, except with a chance of at most m; and one with an offset of
 plus that many is no lower.
@@ -172,7 +172,7 @@ def tail_quantile(mechanism: Additive, missed: float) -> int:
 
 
 def exact_tail_quantile(mechanism: Additive, missed: float) -> int | None:
-    """Return the smallest r with P[|Z| > r] <= missed, or None where floats cannot tell.
+    """Return the smallest r with P[|Z| > r] <= missed, or None if floats cannot decide.
 
     >>> exact_tail_quantile(Gaussian(sigma=3), 0.05), exact_tail_quantile(Gaussian(sigma=2**30),
     ...     0.05)
@@ -211,7 +211,7 @@ def paired_half_widths(
     missed: float,
     places: int = _PLACES,
 ) -> Floats | None:
-    """Return how far s Z - t Y reaches for each weight t > 0, or None where this is not known.
+    """Return how far s Z - t Y reaches for each weight t > 0, or None if this is not known.
 
     Args:
         fine: the step s, and the noise Z that it multiplies.
@@ -275,7 +275,7 @@ class _Pair:
         """Find r for each weight between one that is too near and one that is far enough.
 
         Steps follow the logarithm of what is missed, now a little too far and now not far enough;
-        where they leave the two ends, the middle is next.
+        if they leave the two ends, the middle is next.
         """
         near, far = np.zeros(self.weights.size), self._ends(missed / 2.0)
         here, now = far, self.missed(far)

@@ -4,16 +4,17 @@ Trust: kernel.  How a plan stands is read from its ledger, and from no data.  Tw
 digest are answered once.
 
 A plan is a value.  It was made from the question, the schema and the policy alone, so it may be
-shown to anybody.  Whoever carries it out charges ``tree`` to the records of ``scope``, lets an
+shown to anyone.  Its executor charges ``tree`` to the records of ``scope``, lets an
 engine compute ``request``, shows the groups that ``selection`` chooses by the count ``chosen_by``
-(all of them where it is None, or those that meet ``having_threshold``), adds ``noises``, makes
+(all of them where it is None, or those that meet ``having_threshold``, or those of every grouping
+set of a ``cube``), adds ``noises``, makes
 ``choices``, and computes the columns of ``layout`` from ``estimates``.  The price is right if
 ``promises`` are true, which only the owner of the data can know.  ``truncations`` say what limits
 may leave out, ``found_limits`` which limits were bought for it, and ``released_by`` which questions
 have released its groups, and at what price; ``unmet`` names conditions that no declared value
 meets, and ``warnings`` these and all else for which an answer may be paid in vain.
 ``budget_preview`` says what the ledger of the session that made the plan had left for it then; plan
-again to look again.  ``expected`` says, where the size of its table is public, what to expect of
+again to look again.  ``expected`` says, if the size of its table is public, what to expect of
 the answer.  A plan that is ``exact`` reads public tables alone, and its groups are the rows of its
 answer.
 
@@ -31,7 +32,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from fractions import Fraction
 from types import ModuleType
@@ -48,6 +49,7 @@ from discreet.plan.estimator import Predicted
 from discreet.plan.policy.owner_promises import OwnerPromise
 from discreet.plan.pricing.calibration import Price, loss_of
 from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise, Releases, trees_of
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.statistics.answer_layout import AnswerLayout, Estimate
 from discreet.query.canonical import canonical, form
 from discreet.query.expressions import Expression
@@ -70,8 +72,7 @@ if TYPE_CHECKING:  # loaded when first used, because a plain question needs none
     from discreet.mechanisms import NoisyKeys, OptimalKeys
     from discreet.plan.bounds_search import BoundsSearch, FoundBounds
     from discreet.plan.expectation import Expectation
-    from discreet.plan.pricing.linear_strategy import CellStrategy
-    from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
+    from discreet.plan.pricing.cube_strategy import CubeKeys
     from discreet.plan.statistics.having_threshold import HavingThreshold
     from discreet.plan.statistics.limit_choice import FoundLimits
     from discreet.plan.statistics.truncation import Truncation
@@ -85,7 +86,7 @@ class BudgetPreview:
     """Whether a plan was answered before, whether it fits, and what is left after it.
 
     ``entry`` is the number of the entry that holds its answer; ``left`` is what would be left for
-    questions about the same units, and what is left now where the plan does not fit.  ``notes``
+    questions about the same units, and what is left now if the plan does not fit.  ``notes``
     say what later questions can no longer do; ``part`` is the share of the budget that is left
     after it, and ``more`` how many more such plans fit then; ``cost`` is the share that it takes;
     ``better`` says how the same share would err less.
@@ -190,6 +191,7 @@ class Plan(Explainable):
     digest: str
     having_threshold: HavingThreshold | None = None
     search: BoundsSearch | None = None
+    cube: CubeKeys | None = None
     found: tuple[FoundBounds, ...] = ()
     promises: tuple[OwnerPromise, ...] = ()
     unmet: tuple[str, ...] = ()
@@ -230,7 +232,7 @@ class Plan(Explainable):
         return (self.request,) if self.search is None else (self.request, self.search.request)
 
     def costs(self, budget: Budget) -> str:
-        """Say what a budget counts for this plan; a delta is spent only where it has to be."""
+        """Say what a budget counts for this plan; a delta is spent only if it has to be."""
         try:
             amounts = budget.price(self.loss)
         except WrongKind:
@@ -269,7 +271,7 @@ _TAGS: Final = {
     Leaves: "Leaves",
     CellSums: "CellSums",
 }
-"""What digests call the measures, whatever their classes are called."""
+"""What digests call the measures, regardless of the names of their classes."""
 
 
 def plan_digest(  # noqa: PLR0913  all that decides an answer
@@ -282,10 +284,14 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     scope: Box,
     search: BoundsSearch | None = None,
 ) -> str:
-    """Return the digest of what will be answered, and how."""
+    """Return the digest of what will be released, and how.
+
+    The order of an answer and its limit are left out: they are post-processing of a release, so the
+    same release serves the question without them.
+    """
     data = {
         "format": _FORMAT,
-        "question": canonical(question),
+        "question": canonical(replace(question, order=(), limit=None, offset=0)),
         "unit": encode_unit(unit),
         **request_document(request),
         "tree": encode(tree),
@@ -293,13 +299,24 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
         "offsets": [choice.offset for choice in releases.choices],
         "scope": scope.written(),
     }
-    known = [(noise, noise.distances.strategy) for noise in releases.noises]
-    joined = [_strategy(noise, cells) for noise, cells in known if cells is not None]
+    joined = [
+        [noise.measure, *noise.distances.cells.document()]
+        for noise in releases.noises
+        if isinstance(noise.distances, CellSensitivity)
+    ]
     if joined:
         data["strategies"] = joined
     trees = trees_of(releases.choices)
     if trees:
-        data["trees"] = [_tree(tree, read) for tree, read in trees.items()]
+        data["trees"] = [
+            [
+                tree.measure,
+                tree.distances.leaves,
+                tree.distances.arity,
+                [[str(choice.level), choice.side, str(choice.missed)] for choice in read],
+            ]
+            for tree, read in trees.items()
+        ]
     if search is not None:
         data["search"] = {
             "relation": form(search.request.relation),
@@ -328,21 +345,6 @@ def request_document(request: EngineRequest) -> dict[str, Any]:
         "public": _public(request.public),
         "measures": [_measure(part) for part in request.measures],
     }
-
-
-def _strategy(noise: Noise, strategy: CellStrategy) -> list[Any]:
-    answers = [
-        [name, [[place, str(weight)] for place, weight in weights]]
-        for name, weights in strategy.answers
-    ]
-    values = [[each.measure, each.low, each.high, each.step] for each in strategy.values]
-    parts = [noise.measure, strategy.cells, strategy.sums, strategy.factors, answers]
-    return [*parts, values, *strategy.source.document()]
-
-
-def _tree(tree: QuantileTree, read: Sequence[TreeChoice]) -> list[Any]:
-    ends = [[str(choice.level), choice.side, str(choice.missed)] for choice in read]
-    return [tree.measure, tree.distances.leaves, tree.distances.arity, ends]
 
 
 def _form(expression: Expression) -> Any:

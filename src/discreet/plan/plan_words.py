@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +19,9 @@ from discreet.accounting.amounts import amount_up, format_up
 from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
 from discreet.plan.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
+from discreet.plan.pricing.cube_strategy import CubeStrategy
 from discreet.plan.pricing.group_sensitivity import Noise, ScoredChoice, root_up, trees_of
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.statistics.truncation import brief_cuts
 from discreet.requests.engine_request import EngineRequest
 from discreet.units import describe_unit
@@ -73,7 +75,7 @@ def shown_price(price: Price) -> str:
 
 
 def brief_price(price: Price) -> str:
-    """Say what is paid in one currency: epsilon and delta where there is an epsilon."""
+    """Say what is paid in one currency: epsilon and delta if there is an epsilon."""
     first, _, rest = shown_price(price).partition("; ")
     return first if price.epsilon is not None else first + rest
 
@@ -161,7 +163,10 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
     if not far.moved(relation):
         return f"{noise.measure}: {about[noise.measure]}, a public number that costs nothing"
     cells = far.strategy
+    cube = far.cells if isinstance(far, CellSensitivity) and cells is None else None
     step = step if cells is None else Fraction(1, cells.unit)
+    if isinstance(cube, CubeStrategy):
+        step *= Fraction(cube.step, max(cube.factors))
     unit = " times the bounds of a row" if cells is not None and cells.source.scaled else ""
     if isinstance(noise.mechanism, Gaussian):
         deviation = Fraction(noise.mechanism.width)
@@ -172,8 +177,8 @@ def _noise(noise: Noise, plan: Plan, about: dict[str, str], step: Fraction) -> s
         width = f"Laplace noise of scale {short_number(scale * step)}{unit}"
         moved = f"{short_number(steps * step)}{unit} in L1"
     share, what = _share(noise, plan), about[noise.measure]
-    if cells is not None:
-        what = f"{what}, {cells.words}"
+    if isinstance(far, CellSensitivity):
+        what = f"{what}, {far.cells.words}"
     return f"{noise.measure}: {what}, moved by {moved}; {width}; {share}"
 
 
@@ -292,25 +297,27 @@ def branches_of(plan: Plan) -> Branch:
             Branch(f"protects {describe_unit(plan.unit)}{_limits(plan.request)}"),
             Branch(f"is about {plan.scope}"),
             *(Branch(f"WARNING: {words}") for words in plan.warnings),
-            *_promises(plan),
+            *_titled("rests on promises of the owner", plan.promises),
             *_groups(plan),
             *_bounds(plan),
-            *_releases(plan),
+            *_titled("releases", released_lines(plan)),
             *_found_limits(plan),
             *_released_by(plan),
             *_truncations(plan),
             Branch(f"costs {shown_price(plan.price)}", tuple(_both(plan))),
             *_standing(plan),
-            *_errors(plan),
+            *_titled(
+                f"error, with {_percent(plan.confidence)} confidence",
+                (f"{error.output} {error.words}" for error in plan.predicted),
+            ),
         ),
     )
 
 
-def _promises(plan: Plan) -> Iterator[Branch]:
-    """Name what the price rests on, and no code can enforce."""
-    if plan.promises:
-        lines = tuple(Branch(str(promise)) for promise in plan.promises)
-        yield Branch("rests on promises of the owner", lines)
+def _titled(title: str, lines: Iterable[object]) -> tuple[Branch, ...]:
+    """Return lines below their title, if there are any."""
+    below = tuple(Branch(str(line)) for line in lines)
+    return (Branch(title, below),) if below else ()
 
 
 def _found_limits(plan: Plan) -> Iterator[Branch]:
@@ -330,9 +337,8 @@ def _released_by(plan: Plan) -> Iterator[Branch]:
 def _truncations(plan: Plan) -> Iterator[Branch]:
     """Say what limits may leave out, which no interval covers."""
     cuts = {kind: [cut for cut in plan.truncations if cut.kind == kind] for kind in _APART}
-    lines = tuple(Branch(str(cut)) for cut in plan.truncations if cut.kind not in cuts)
-    if lines:
-        yield Branch("has limits that may cut something off", lines)
+    limits = (cut for cut in plan.truncations if cut.kind not in cuts)
+    yield from _titled("has limits that may cut something off", limits)
     for cut in cuts["unlisted"]:
         rows = cut.words.removesuffix(" are left out.")
         yield Branch(f"leaves out {rows[0].lower()}{rows[1:]}")
@@ -342,7 +348,7 @@ def _truncations(plan: Plan) -> Iterator[Branch]:
 
 
 def _standing(plan: Plan) -> Iterator[Branch]:
-    """Say what the ledger says, where there is one."""
+    """Say what the ledger says, if there is one."""
     preview = plan.budget_preview
     if preview is not None:
         there = "" if preview.entry is not None or plan.scope == Box.everything() else " there"
@@ -369,6 +375,10 @@ def _groups(plan: Plan) -> Iterator[Branch]:
     if not request.keys:
         yield Branch("has one group")
     elif plan.selection is None:
+        if plan.cube is not None:
+            rows = sum(map(plan.cube.cells, plan.cube.sets))
+            yield Branch(f"has {rows} public groups of {names}, on {len(plan.cube.sets)} levels")
+            return
         shown = "" if plan.having_threshold is None else _reached(plan.having_threshold)
         yield Branch(f"has {len(request.public or ())} public groups of {names}{shown}")
     else:
@@ -383,20 +393,14 @@ def _reached(reached: HavingThreshold) -> str:
     return f", and shows those with {reached.words}: {few} of them empty, by noise alone"
 
 
-def _bounds(plan: Plan) -> Iterator[Branch]:
+def _bounds(plan: Plan) -> tuple[Branch, ...]:
     """Say how bounds are found, or which ones were."""
-    lines = [] if plan.search is None else [*_search_lines(plan.search)]
-    if plan.found:
-        lines = [*found_lines(plan.found)]
-    if lines:
-        yield Branch(_bounds_title(plan.search), tuple(map(Branch, lines)))
-
-
-def _bounds_title(search: BoundsSearch | None) -> str:
-    """Say when bounds are found, and how sure it is that they hold somebody."""
-    if search is None:
-        return "uses bounds that were found before"
-    return "finds bounds first, among signed powers of two, from one row of each unit"
+    title = "uses bounds that were found before"
+    lines: Iterable[str] = ()
+    if plan.search is not None:
+        title = "finds bounds first, among signed powers of two, from one row of each unit"
+        lines = _search_lines(plan.search)
+    return _titled(title, found_lines(plan.found) if plan.found else lines)
 
 
 def _search_lines(search: BoundsSearch) -> Iterator[str]:
@@ -429,23 +433,11 @@ def _number(value: Fraction) -> str:
     return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"
 
 
-def _releases(plan: Plan) -> Iterator[Branch]:
-    lines = tuple(map(Branch, released_lines(plan)))
-    if lines:
-        yield Branch("releases", lines)
-
-
 def _both(plan: Plan) -> Iterator[Branch]:
-    """Say what bounds and answer cost, where both are paid for."""
+    """Say what bounds and answer cost, if both are paid for."""
     if plan.search is not None:
         yield Branch(f"the bounds {shown_price(plan.search.price)}")
         yield Branch(f"the answer {shown_price(plan.search.promise.price)}")
-
-
-def _errors(plan: Plan) -> Iterator[Branch]:
-    lines = tuple(Branch(f"{error.output} {error.words}") for error in plan.predicted)
-    if lines:
-        yield Branch(f"error, with {_percent(plan.confidence)} confidence", lines)
 
 
 def _percent(chance: Fraction) -> str:

@@ -6,7 +6,7 @@ Trust: kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
@@ -22,6 +22,7 @@ from discreet.requests.table_schema import Product
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # made by a later step
+    from discreet.plan.workload.cubes import Cube
     from discreet.plan.workload.group_windows import RunningCounts
     from discreet.plan.workload.simplex import SimplexWorkload
     from discreet.plan.workload.strategies import Workload
@@ -61,7 +62,8 @@ class MeasuredAggregates:
 
     ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
     ``workload`` which totals are measured together in cells, ``running`` which ones from sums of
-    groups; ``levels`` at which levels of a histogram quantiles are, where there are several.
+    groups, and ``cube`` which tables of grouping sets; ``levels`` at which levels of a histogram
+    quantiles are, where there are several.
     """
 
     measures: tuple[Measure, ...]
@@ -71,4 +73,11 @@ class MeasuredAggregates:
     counts_units: bool = False
     workload: Workload | SimplexWorkload | None = None
     running: tuple[RunningCounts, ...] = ()
+    cube: Cube | None = None
     levels: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
+
+    def summed(self, measure: str) -> RunningCounts | Cube | None:
+        """Return the sums of groups that are measured in place of the totals of groups, if any."""
+        if self.cube is not None:
+            return replace(self.cube, measure=measure)
+        return next((each for each in self.running if each.measure == measure), None)

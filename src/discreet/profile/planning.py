@@ -35,6 +35,7 @@ from discreet.extend import (
     html_of,
     plan_text,
     read_requested_price,
+    refuse_ruled,
     rows_question,
     shown_price,
 )
@@ -212,6 +213,7 @@ def plan_profile(  # noqa: PLR0913  the table, and its price
         size: roughly how many rows there are, for forecasts as shares; never read from data.
         confidence: the probability with which errors are not exceeded.
     """
+    refuse_ruled(session.policy, "a profile")
     name, names = _named(session, table, columns)
     question = rows_question(Table(name), names)
     given = PriceArguments(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         Column,
         Expression,
         Grouped,
+        Grouping,
         Literal,
         Order,
         Star,

@@ -9,11 +9,11 @@ and a qualifier is replaced by the place of its table among those that are visib
 order cannot change the result, not even in its last bit, are sorted.  An alias of a table, and a
 subquery of all columns, add nothing.
 
-Definition.  The text is JSON.  It does not tell apart questions that differ in space, comments, the
+Definition.  The text is JSON.  It is the same for questions that differ in space, comments, the
 case of names, aliases of tables, parentheses, the spelling of numbers, the order of the operands of
 AND, OR, =, <>, + and * and of the list of IN, the side on which a comparison is written, or in
-defaults that are spelled out.  It tells apart everything else; the names of outputs and their order
-matter.  Every node is a list that begins with its kind, so that different trees have different
+defaults that are spelled out.  Everything else makes a difference, as do names of outputs and their
+order.  Every node is a list that begins with its kind, so that different trees have different
 texts.
 """
 
@@ -51,7 +51,7 @@ Scope = Sequence[frozenset[str]]
 """The folded names of each visible table, from left to right; a subquery may have none."""
 
 _NESTED: Final = frozenset({"AND", "OR"})
-_SORTED: Final = frozenset({"AND", "OR", "=", "<>", "+", "*", "LEAST", "GREATEST"})
+SORTED: Final = frozenset({"AND", "OR", "=", "<>", "+", "*", "LEAST", "GREATEST"})
 _TURNED: Final = {">": "<", ">=": "<="}
 
 
@@ -68,6 +68,7 @@ def canonical(question: Question) -> str:
     data = {
         "relation": form(question.relation),
         "keys": [form(value, scope) for _, value in question.keys],
+        "sets": question.sets,
         "outputs": _part(question.outputs, scope),
         "having": _part(question.having, scope),
         "values": _part(question.values, scope),
@@ -188,7 +189,7 @@ def _call(call: Call, scope: Scope) -> list[Any]:
     if name == "IN":
         once = {repr(item): item for item in forms[1:]}
         forms = [forms[0], *(once[text] for text in sorted(once))]
-    return ["call", name, sorted(forms, key=repr) if name in _SORTED else forms]
+    return ["call", name, sorted(forms, key=repr) if name in SORTED else forms]
 
 
 def _operands(name: str, arguments: Sequence[Expression]) -> list[Expression]:

@@ -22,6 +22,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    Grouping,
     InnerQuery,
     Literal,
     Order,
@@ -71,6 +72,8 @@ def said(  # noqa: C901, PLR0911 (one for each kind of node)
             return _aggregate(expression, keys)
         case Grouped(at=at):
             return f"<{keys[at] if at < len(keys) else at + 1}>"
+        case Grouping(argument=argument):
+            return f"GROUPING({said(argument, keys)})"
         case InnerQuery(at=at):
             return f"<subquery {at + 1}>"
         case Star(table=table):

@@ -18,6 +18,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    Grouping,
     InnerQuery,
     Literal,
     Star,
@@ -154,11 +155,13 @@ def _typed(  # noqa: C901, PLR0911, PLR0912 (one line for each kind of node)
             return _cast(expression, types)
         case Grouped(at=at):
             return types.group_keys[at]
+        case Grouping():
+            return Type.INTEGER
         case InnerQuery():
             raise inner_query_refused(expression.span)
         case Star():
             raise UnsupportedSQL(
-                what=pointed("the star stands where one value is needed.", expression.span),
+                what=pointed("the star is used where one value is needed.", expression.span),
                 why="it means all columns of a table.",
                 do="name the column.",
             )
@@ -301,7 +304,7 @@ def check_condition(
         given = with_article(kind.value) if kind else "a NULL"
         _wrong(
             expression,
-            what=f"{given} stands where a condition is needed.",
+            what=f"{given} is used where a condition is needed.",
             why="only true lets a row through, and engines disagree on what else is true.",
             do="compare it with something, such as x > 0.",
         )

@@ -138,7 +138,7 @@ class Case(ExpressionNode):
 @final
 @dataclass(frozen=True, slots=True)
 class Cast(ExpressionNode):
-    """A value turned into another type; NULL where that cannot be done.
+    """A value turned into another type; NULL if that cannot be done.
 
     >>> Cast(Column("age"), Type.INTEGER).to
     INTEGER
@@ -169,7 +169,7 @@ class Window(ExpressionNode):
     """A function of the rows that share a partition; lives in a Project only.
 
     The frame is SQL's own: without an order the whole partition, with one all rows up to the
-    current row and its peers.  Where the order leaves a tie, all columns of the row decide.
+    current row and its peers.  If the order leaves a tie, all columns of the row decide.
 
     >>> Window("ROW_NUMBER", (), partition=(Column("patient"),)).function
     'ROW_NUMBER'
@@ -212,7 +212,7 @@ class Aggregate(_Hashed):
     def _check(self) -> None:
         check_function(self.function, AGGREGATES, int(self.argument is not None), self.span)
         if self.distinct and (self.argument is None or self.function not in PLAIN):
-            raise wrong(f"{self.function} does not tell distinct values apart.", self.span)
+            raise wrong(f"{self.function} does not take DISTINCT.", self.span)
         for value in self.children():
             check_row(value, "an aggregate", span=self.span)
         self._check_numbers()
@@ -255,6 +255,19 @@ class Grouped(ExpressionNode):
 
 @final
 @dataclass(frozen=True, slots=True)
+class Grouping(ExpressionNode):
+    """Whether a key is totaled, in one of several grouping sets: 1 if it is, 0 if it is a value.
+
+    >>> Grouping(Grouped(0)).argument
+    Grouped(at=0)
+    """
+
+    argument: Expression
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Star(ExpressionNode):
     """All columns, or those of one table; stands in a Project until names are bound.
 
@@ -280,13 +293,23 @@ class InnerQuery(ExpressionNode):
 
 
 Expression = (
-    Column | Literal | Call | Case | Cast | Window | Aggregate | Grouped | Star | InnerQuery
+    Column
+    | Literal
+    | Call
+    | Case
+    | Cast
+    | Window
+    | Aggregate
+    | Grouped
+    | Grouping
+    | Star
+    | InnerQuery
 )
 
 BOUNDED_BY_GROUP: Final = ("COUNT", "SUM", "AVG")
 """Aggregates with bounds on what one unit adds to one group."""
 _PARAMETERS: Final = {"PERCENTILE_CONT": (0, 1), "APPROX_QUANTILES": (1, 1000)}
-"""Between which numbers the parameter of an aggregate lies, where it has one."""
+"""Between which numbers the parameter of an aggregate lies, if it has one."""
 FINEST_LEVEL: Final = 10**18
 """The largest denominator of a level: scores of ranks are multiples of one over it."""
 
@@ -305,7 +328,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def conjuncts(predicate: Expression | None) -> list[Expression]:
-    """Return conditions that all hold where the predicate does.
+    """Return conditions that all hold if the predicate does.
 
     >>> [part.name for part in conjuncts(Call("AND", (Column("a"), Column("b"))))]
     ['a', 'b']
@@ -341,7 +364,7 @@ def holds(expression: Expression, *kinds: type) -> bool:
 def transformed(
     expression: Expression, change: Callable[[Expression], Expression | None]
 ) -> Expression:
-    """Replace nodes from the top: where ``change`` gives a node it stays, else go below.
+    """Replace nodes from the top: if ``change`` gives a node it stays, else go below.
 
     >>> blank = lambda node: Literal(None) if isinstance(node, Column) else None
     >>> transformed(Call("NOT", (Column("a"),)), blank)
@@ -373,7 +396,7 @@ def check_size(*expressions: Expression) -> Expression:
 def check_row(
     expression: Expression, place: str, *, windows: bool = False, span: Span | None = None
 ) -> None:
-    """Refuse what is not computed from one row, or from windows where these are allowed.
+    """Refuse what is not computed from one row, or from windows if these are allowed.
 
     Below an aggregation, a window in a filter or an aggregate in a key would look at the rows of
     others.  A tree may hold one node in many places; it is looked at once.
@@ -395,7 +418,7 @@ def check_row(
             shown = "POWER(AVG(x), 2)" if node.function == "POWER" else f"{node.function}(AVG(x))"
             raise unsupported(
                 node.span,
-                f"{node.function} stands where a value of one row is needed.",
+                f"{node.function} is used where a value of one row is needed.",
                 "its last digits differ between engines, and so would the answer.",
                 f"apply it to the answer, as in {shown}, or compute it beforehand; x * x is a "
                 "square.",
@@ -408,21 +431,21 @@ def _no_row(node: Expression, place: str, span: Span | None) -> InputError | Que
         case Aggregate():
             return unsupported(
                 node.span,
-                f"an aggregate stands in {place}.",
+                f"an aggregate is used in {place}.",
                 "it is computed for a group, after the rows are chosen.",
                 "filter groups with HAVING, or aggregate in a subquery first.",
             )
         case Window():
-            return unsupported(node.span, f"a window stands in {place}.", *CLAUSES["QUALIFY"])
+            return unsupported(node.span, f"a window is used in {place}.", *CLAUSES["QUALIFY"])
         case InnerQuery():
             return inner_query_refused(node.span)
         case Star():
             return unsupported(
                 node.span,
-                "the star stands where one value is needed.",
+                "the star is used where one value is needed.",
                 "it means all columns of a table.",
                 "name the column.",
             )
         case _:
-            what = f"a {type(node).__name__} stands where a value of one row is needed."
+            what = f"a {type(node).__name__} is used where a value of one row is needed."
             return wrong(what, span)

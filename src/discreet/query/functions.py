@@ -12,13 +12,13 @@ meaning says otherwise.  ``clamps`` holds for aggregates of values that are move
 Definition.  ``compute`` computes a result from values that are not NULL; an INTEGER outside 64 bits
 and a FLOAT that is not finite are NULL.  ``bounds`` has the rule for numbers: from exact bounds of
 all arguments it follows between which numbers an exact result lies, and whether the result may be
-NULL where no argument is; there is no rule where it gives None.  ``null`` says it of all others.
+NULL if no argument is; there is no rule if it gives None.  ``null`` says it of all others.
 Proof of the rules (key ``fact-rules``).  Sums, differences, products and quotients by what cannot
-be zero rise or fall with each argument alone, so their extremes over a box lie in its corners;
+be zero rise or fall with each argument alone, so their extremes over a box are in its corners;
 roundings and roots rise.  DIV cuts a quotient toward zero, which rises with it, and MOD has the
 sign of the first argument and is smaller than both.
 
-Definition.  No function makes a text longer than ``LONGEST_TEXT`` bytes in UTF-8: where CONCAT or
+Definition.  No function makes a text longer than ``LONGEST_TEXT`` bytes in UTF-8: if CONCAT or
 REPLACE would, the result is NULL (for REPLACE every place where the second could stand counts), and
 LOWER, UPPER, TRIM and SUBSTR of a longer text are NULL; SUBSTR of at most ``LONGEST_TEXT`` / 4 code
 points never is.  LIKE of a longer text is NULL if its pattern has both % and _: it takes a time of
@@ -46,7 +46,7 @@ AcceptedTypes = frozenset[Type]
 Ends = tuple[Fraction, Fraction]
 """The lowest and the highest value of a number."""
 Bounds = tuple[Fraction, Fraction, bool]
-"""The same of a result, and whether it may be NULL where no argument is."""
+"""The same of a result, and whether it may be NULL if no argument is."""
 
 _ANY: Final = frozenset(Type)
 _INTEGER: Final = frozenset({Type.INTEGER})
@@ -585,7 +585,7 @@ WINDOWS: Final[dict[str, Function]] = {
 
 GROUP_WINDOWS: Final[dict[str, Function]] = {
     **WINDOWS,
-    "SUM": Function("SUM", (NUMBERS,), "same", "the sum; FLOAT too, where groups are added up"),
+    "SUM": Function("SUM", (NUMBERS,), "same", "the sum; FLOAT too, if groups are added up"),
 }
 """Functions of a window over groups, whose values are released numbers."""
 

@@ -5,7 +5,7 @@ hold: nothing else may be held.  # T1
 
 Definition.  A node holds what the annotations of its class say.  A name is a text, not empty and
 without a zero byte or half a character, which engines store each in their own way; a whole number
-lies from 0 below 2**63; fractions are short; tuples, and no lists, hold several values.
+is from 0 below 2**63; fractions are short; tuples, and no lists, hold several values.
 Limits on length, depth and size let every later step end soon, and none run out of stack.
 
 Nodes are values: two are equal if they say the same in the same words, wherever they were written

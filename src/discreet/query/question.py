@@ -21,6 +21,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    Grouping,
     InnerQuery,
     Literal,
     Order,
@@ -37,6 +38,9 @@ STRATEGIES: Final = ("LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD", "OPTIMAL", "PUBL
 """Ways to choose which groups appear."""
 NOISES: Final = ("LAPLACE", "GAUSSIAN")
 """Kinds of noise that can be asked for."""
+
+MOST_SETS: Final = 10_000
+"""Grouping sets of one question."""
 
 _PRICES: Final = ("epsilon", "rho", "group_selection_epsilon")
 _COUNTS: Final = ("max_groups_contributed", "max_rows_per_group", "min_privacy_units_per_group")
@@ -83,7 +87,9 @@ class Question(Node):
 
     ``keys`` are expressions over the columns of the relation.  ``outputs``, ``having`` and
     ``order`` are expressions over aggregates (:class:`Aggregate`) and keys (:class:`Grouped`):
-    they are computed from what is released, and cost nothing of their own.  Outputs and order may
+    they are computed from what is released, and cost nothing of their own.  With grouping ``sets``,
+    each a rising tuple of numbers of keys, there are groups for the values of each set, in which
+    the other keys are NULL and :class:`Grouping` of them is 1.  Outputs and order may
     hold windows over such values of all groups.  ``having`` may hold the values of subqueries
     (:class:`InnerQuery`), which ``values`` compute.  ``clause`` is None if the text is plain SQL.
     ``rows`` says that its groups are single rows, which public tables alone may answer;
@@ -97,6 +103,7 @@ class Question(Node):
 
     relation: Relation
     keys: tuple[Output, ...] = ()
+    sets: tuple[tuple[int, ...], ...] = ()
     outputs: tuple[Output, ...]
     having: Expression | None = None
     values: tuple[Relation, ...] = ()
@@ -117,9 +124,21 @@ class Question(Node):
         for _, value in self.keys:
             check_row(value, "GROUP BY", span=self.span)
             size_of(value)
+        self._check_sets()
         for value in self.above():
             size_of(value)
             self._check_group(value, windows=value is not self.having)
+
+    def _check_sets(self) -> None:
+        """Refuse grouping sets that are not in their one form, or leave a key without a set."""
+        used = {at for each in self.sets for at in each}
+        sorted_ = all(list(each) == sorted(set(each)) for each in self.sets)
+        once = list(self.sets) == sorted(set(self.sets))
+        every = used == set(range(len(self.keys)))
+        if self.sets and not (sorted_ and once and every and len(self.sets) > 1):
+            raise wrong("the grouping sets are not rising, or not those of all keys.", self.span)
+        if len(self.sets) > MOST_SETS:
+            raise wrong(f"there are more than {MOST_SETS} grouping sets.", self.span)
 
     def _check_group(self, expression: Expression, *, windows: bool) -> None:
         """Refuse what is not computed from aggregates and keys; windows look at all groups."""
@@ -135,6 +154,8 @@ class Question(Node):
                     raise wrong(f"{name} of a group takes all values.", self.span)
                 case Grouped(at=at) if at >= len(self.keys):
                     raise wrong("there is no key of this number.", self.span)
+                case Grouping(argument=Grouped()) if self.sets:
+                    waiting.append((node.argument, allowed))
                 case InnerQuery(at=at) if expression is self.having and at < len(self.values):
                     continue
                 case Aggregate() | Grouped() | Literal():
@@ -145,7 +166,7 @@ class Question(Node):
                     waiting.extend((child, False) for child in node.children())
                 case _:
                     shown = f"a {type(node).__name__}"
-                    raise wrong(f"{shown} stands where a value of a group is needed.", self.span)
+                    raise wrong(f"{shown} is used where a value of a group is needed.", self.span)
 
     def above(self) -> tuple[Expression, ...]:
         """Return what is computed from aggregates and keys: outputs, condition and order."""
@@ -169,7 +190,7 @@ class Question(Node):
 
     @property
     def text(self) -> str | None:
-        """The words of the question, where there are any."""
+        """The words of the question, if there are any."""
         return None if self.span is None else self.span.text
 
 

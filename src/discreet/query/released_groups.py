@@ -136,4 +136,4 @@ def _equality(on: Expression | None, alias: str, span: Span | None) -> tuple[str
 
 
 def _refused(span: Span | None) -> UnsupportedSQL:
-    return unsupported(span, "a released table stands where only its groups can be used.", *_ALSO)
+    return unsupported(span, "a released table is used where only its groups can be used.", *_ALSO)

@@ -78,7 +78,7 @@ def pointed(what: str, span: Span | None) -> str:
 
 
 def meant_as_text(span: Span | None) -> str:
-    """Say how text is written, where a name that is not there stands in double quotes.
+    """Say how text is written, if a name that is not there stands in double quotes.
 
     >>> meant_as_text(Span('vote = "Y"', 7, 10)), meant_as_text(Span("vote = Y", 7, 8))
     ("text goes in single quotes: 'Y'; ", '')
@@ -130,9 +130,6 @@ CLAUSES: Final[dict[str, Reason]] = {
     "FETCH": ("there is one way to say it here.", "write LIMIT 5."),
     "FOR": ("a question only reads, and reads what is there now.", "leave it out."),
     "INTO": ("a question only reads.", "leave it out, and store the answer yourself."),
-    "ROLLUP": ("each level of totals is a question of its own.", _SEVERAL),
-    "CUBE": ("each level of totals is a question of its own.", _SEVERAL),
-    "GROUPING": ("each level of totals is a question of its own.", _SEVERAL),
     "RECURSIVE": (
         "how often it runs would depend on the data.",
         "write out the steps, or prepare the table beforehand.",
@@ -249,7 +246,7 @@ FUNCTIONS: Final[dict[str, Reason]] = {
     ),
     **dict.fromkeys(
         ("DATEDIFF", "AGE"),
-        ("its arguments stand in different orders on different engines.", "write DATE_DIFF."),
+        ("its arguments come in different orders on different engines.", "write DATE_DIFF."),
     ),
     "UNNEST": CLAUSES["UNNEST"],
 }
@@ -275,12 +272,12 @@ def unsupported(span: Span | None, what: str, why: str, do: str) -> UnsupportedS
 
 
 def inner_query_refused(span: Span | None) -> UnsupportedSQL:
-    """Return the refusal of a subquery that is no condition of WHERE by itself.
+    """Return the refusal of a subquery that is not a condition of WHERE by itself.
 
     >>> inner_query_refused(None).code
     'E502'
     """
-    return unsupported(span, "a subquery stands inside an expression.", *CLAUSES["EXISTS"])
+    return unsupported(span, "a subquery is used inside an expression.", *CLAUSES["EXISTS"])
 
 
 def unknown(span: Span, what: str, do: str) -> UnknownName:

@@ -11,14 +11,18 @@ Theorem (key ``bounds-found``).  With the chance 1 - ``FALSE_ALARM`` at least, e
 out holds a row of some unit; and a bin in which more than 2 r units have their row stands out.
 Proof.  Both hold if no noise is above r in size.
 Nothing else is computed from the histogram: what follows is post-processing (key
-``post-processing``).  The number of bins, the order and all messages are the same whatever the data
-holds.
+``post-processing``).  The number of bins, the order and all messages are the same regardless of the
+data holds.
 
 Definition.  In a huge product of public values, touched groups get the noise of the total that
 decides, and those that reach the threshold stay.  Empty ones that reach it are drawn (key
 ``zero-groups``).  Both together stand in the order of the product, and nothing tells one from the
 other: what an engine found for the former is there, and zeros for the latter.  All other noise is
 drawn afterwards, for both alike.
+
+Definition.  Of a cube, the sums of its strategy get noise, and nothing else of the groups that an
+engine found goes on: rows of the answer are those of all public values, and their numbers are
+computed from the noisy sums (:mod:`discreet.release.cube_levels`).
 
 Definition.  Where keys are private, the plan's choice of keys runs first, and only groups that it
 shows go on.  Where there are more public groups than could be listed, only those that reach the
@@ -56,6 +60,7 @@ from discreet.errors import DiscreetError, EngineFailed, WrongKind
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.bounds_search import FALSE_ALARM, BoundsSearch, BoundsTarget, FoundBounds
 from discreet.plan.plan import Plan
+from discreet.plan.pricing.cube_strategy import CubeStrategy
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
     LeafChoice,
@@ -65,7 +70,8 @@ from discreet.plan.pricing.group_sensitivity import (
     ScoredChoice,
     trees_of,
 )
-from discreet.plan.pricing.linear_strategy import kept_leaves
+from discreet.plan.pricing.linear_strategy import CellSensitivity, kept_leaves
+from discreet.release.cube_levels import cube_of
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
 from discreet.requests.raw_totals import (
@@ -75,8 +81,8 @@ from discreet.requests.raw_totals import (
     SparseLeaves,
     arrow_numbers,
     arrow_values,
-    numbers,
     taken,
+    value_places,
 )
 from discreet.requests.table_schema import Product
 
@@ -102,7 +108,7 @@ def private_bounds(
     failure: DiscreetError = EngineFailed(
         what="the numbers of the engine do not fit the search for bounds.",
         why="the reason itself might contain values of the data.",
-        do="report this as a bug; what was charged stays charged.",
+        do="report this as a bug; the charge stays.",
     )
     try:
         bounds = tuple(_found(search, raw, entropy))
@@ -181,15 +187,13 @@ def groups_above_threshold(
 
 def _places(product: Product, keys: tuple[pa.Array, ...], plan: Plan) -> Integers:
     """Return the numbers of groups in a product."""
-    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
-
     places = np.zeros(len(keys[0]), np.int64)
-    for key, column in zip(_values(product, plan), keys, strict=True):
-        digit = pc.index_in(column.cast(key.type), value_set=key)
-        if digit.null_count:
+    for values, key, column in zip(product.lists, plan.request.keys, keys, strict=True):
+        digit = value_places(column, values, key.type)
+        if (digit < 0).any():
             message = "a group that is not in the product"
             raise ValueError(message)
-        places = places * len(key) + numbers(digit)
+        places = places * len(values) + digit
     return places
 
 
@@ -234,7 +238,7 @@ def answer(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Release:
     failure: DiscreetError = EngineFailed(
         what="the totals of the engine do not fit the plan.",
         why="the reason itself might contain values of the data.",
-        do="report this as a bug; what was charged stays charged.",
+        do="report this as a bug; the charge stays.",
     )
     try:
         noisy = noised(plan, raw, entropy=entropy)
@@ -253,6 +257,8 @@ def _check(plan: Plan) -> None:
     private = bool(plan.request.keys) and plan.request.listed is None
     if plan.having_threshold is not None:
         _check_reached(plan, plan.having_threshold)
+    elif plan.cube is not None:
+        _check_cube(plan)
     elif private and plan.selection is None:
         raise WrongKind(
             what="the plan has private keys, and selects none of them.",
@@ -274,6 +280,21 @@ def _check(plan: Plan) -> None:
                 why="only what the plan's mechanisms return is released.",
                 do="plan the question anew.",
             )
+
+
+def _check_cube(plan: Plan) -> None:
+    """Refuse a cube of which something else is shown than tables of public values."""
+    tables = [noise.distances for noise in plan.noises]
+    cubes = all(
+        isinstance(each, CellSensitivity) and isinstance(each.cells, CubeStrategy)
+        for each in tables
+    )
+    if not cubes or plan.selection is not None or plan.choices:
+        raise WrongKind(
+            what="the plan has grouping sets, and shows more than noisy tables.",
+            why="which groups are touched is data.",
+            do="plan the question anew.",
+        )
 
 
 def _check_reached(plan: Plan, reached: HavingThreshold) -> None:
@@ -310,6 +331,8 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     errors: those that leave here may hold totals.
     """
     _check_shape(plan, raw)
+    if plan.cube is not None:
+        return _cube_sums(plan, raw, entropy)
     totals: dict[str, NoisyTotal] = {}
     sums: dict[str, GroupSums] = {}
     if plan.having_threshold is not None:
@@ -337,6 +360,23 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     chosen = tuple(_chosen(plan, raw, places, entropy))
     keys = tuple(taken(key, places) for key in raw.keys)
     return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen, sums=sums)
+
+
+def _cube_sums(plan: Plan, raw: RawTotals, entropy: Entropy) -> Noisy:
+    """Return the noisy sums of all tables, and no group: which ones are touched is data."""
+    totals = {
+        noise.measure: NoisyTotal(
+            (
+                Run(
+                    values=noise.mechanism.run(cube_of(noise).read(raw), entropy=entropy),
+                    mechanism=noise.mechanism,
+                ),
+            )
+        )
+        for noise in plan.noises
+    }
+    keys = tuple(arrow_values([], ARROW_TYPES[key.type]) for key in plan.request.keys)
+    return Noisy(size=0, keys=keys, totals=totals, chosen=())
 
 
 def _exact(raw: RawTotals, measure: str) -> Integers:

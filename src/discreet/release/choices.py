@@ -4,9 +4,9 @@ Trust: kernel.  Every block of a tree is counted once, with noise of its own; wh
 here is computed from these noisy counts.
 Proofs are in docs/proofs/plan.md.
 
-Definition.  With n rows in the leaves of a group, of which b(i) lie below leaf i and u(i) up to it,
+Definition.  With n rows in the leaves of a group, of which b(i) are below leaf i and u(i) up to it,
 the score of leaf i follows from b(i), u(i) and n (:mod:`discreet.plan.pricing.group_sensitivity`);
-it is chosen with a probability proportional to exp(score / scale).  Where a choice has an offset,
+it is chosen with a probability proportional to exp(score / scale).  If a choice has an offset,
 as many rows more are counted, in the first leaf if it is negative, and in the last one if it is
 positive; n is the number without them.
 Theorem (key ``leaf-runs``).  Leaves without rows between two that have some share b, u and so their
@@ -15,10 +15,10 @@ proportional to (leaves in it) exp(score / scale), and then one of its leaves wi
 the same choice.
 Proof.  The chances of the leaves of a run add up to that of the run, and are equal among them.
 
-Floats find the run that a uniform U selects; where U comes closer to a boundary than the bound on
+Floats find the run that a uniform U selects; if U comes closer to a boundary than the bound on
 their error, integers decide (key ``exponential-inversion``).  Groups are taken together, some ten
 thousand runs at a time, and running sums start anew with each of these batches.
-Cost: two runs for each leaf with rows and one for each group, whatever the number of leaves.
+Cost: two runs for each leaf with rows and one for each group, regardless of the number of leaves.
 
 Definition.  The *depth* of a span of w leaves around a value v, chosen before, is the smaller one
 of q n - b and u - q n, b being the rows below leaf v - w and u those up to leaf v + w.  Spans
@@ -31,7 +31,7 @@ Proof.  For a given v, minus a depth is what ``leaf-scores`` is about, for a lea
 of the span, and the larger of two numbers moves no further than one of them.
 Theorem (key ``quantile-span``).  Let k spans have a choice of some scale, T at least
 scale ln((k - 1) (1 - m) / m) + max(q, 1 - q) - 1 / d, and at least 1.  Then the span holds the
-quantile (as ``quantile-ends`` defines it), but for a chance of m, whatever the values are.
+quantile (as ``quantile-ends`` defines it), but for a chance of m, regardless of the values.
 Proof.  The first span with D >= T has D' < T, so the best score is at least 0.  A span that leaves
 the quantile below it has b > q (n - 1), and one that leaves it above u < q (n - 1) + 1: so D is
 below max(q, 1 - q), by 1 / d at least, and the score is at most max(q, 1 - q) - 1 / d - T.
@@ -251,7 +251,7 @@ def _gaps(runs: _Runs, choice: ScoredChoice) -> NDArray[Any]:
 
     Counts that could leave 64 bits are taken as integers of any size, and so is a level that could,
     however few rows there are: nothing may fail for want of rows.  Rows that are counted besides
-    are there in all tables, and are no rows of the group.
+    are there in all tables, and are not rows of the group.
     """
     sizes = np.diff(runs.first)
     rows = runs.upto[runs.first[1:] - 1] - abs(choice.offset)
@@ -305,7 +305,7 @@ class _Batch:
     def by_floats(
         self, words: NDArray[np.unsignedinteger[Any]], bits: int
     ) -> tuple[Integers, NDArray[np.bool_]]:
-        """Find the run whose share of [0, 1) contains U, and whether floats can tell."""
+        """Find the run whose share of [0, 1) contains U, and whether floats can decide."""
         starts, ends = self.starts, self.ends
         exponent = self.gaps.astype(np.float64) * float(min(self.unit, _STEEPEST))
         weight = self.length * np.exp(-exponent)

@@ -7,7 +7,7 @@ with the same values of PARTITION BY, in its order, ties in the order of their k
 for SUM, COUNT, MIN, MAX and FIRST_VALUE, is the whole partition without an order, and with one all
 groups up to the last that is equal to the own one in it.
 
-The interval of a running sum is about the same sum of the totals without noise.  Where the frame
+The interval of a running sum is about the same sum of the totals without noise.  If the frame
 depends on keys alone, it holds m groups, each with noise of its own, and the error of a sum of
 multiples of totals is that of m independent copies of its noises
 (:func:`discreet.plan.noise_errors.half_width`).  Frames of many groups are
@@ -17,17 +17,19 @@ have the interval of the group that they look at.  Others have none.
 
 Definition.  Estimates of all groups are computed first, then the condition on groups (HAVING), the
 order and the limit, on the numbers that are released.  Without an order, groups are sorted by their
-keys, NULL first; with one, ties are.  A column that is a number computed from estimates has two
-more columns, the ends of its intervals; both are NULL where nothing is known.  Of a whole number
+keys, NULL first; with one, ties are.  Those of a cube stand level after level.
+A column that is a number computed from estimates has two
+more columns, the ends of its intervals; both are NULL if nothing is known.  Of a whole number
 the ends are the whole numbers nearest to those of the interval, between which the nearest one to
 the truth lies.
-Intervals end at what is possible: no count is negative.  A number that noise has moved beyond is
+Intervals end at what is possible: no count is negative.  A number of a cube is shown as it is, so
+that levels add up.  Any other number that noise has moved beyond is
 shown at the end of its interval, which is never farther from the truth if that lies inside.  The
 number itself is kept beside it, since only that has a mean error of zero; conditions, orders and
 formulas are computed from it.
 
 Windows are computed after all estimates, from all groups (:mod:`discreet.release.columns`).
-What is computed from several of them, or from a window and other numbers, has the range of a box of
+A value computed from several of them, or from a window and other numbers, has the range of a box of
 which each side misses with a part of the chance: these errors depend on each other.
 """
 
@@ -51,6 +53,7 @@ from discreet.plan.noise_errors import half_width
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.query.expressions import Column, Expression, Grouped, Literal, Window, walk
 from discreet.query.types import Type
+from discreet.release.cube_levels import level_parts, totaled
 from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas, Vector, constant, vector
 from discreet.release.frames import ReleasedColumn
@@ -307,9 +310,15 @@ _NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT})
 _EDGE: Final = 2.0**63
 
 
-def columns_of(plan: Plan, parts: Sequence[Noisy]) -> tuple[ReleasedColumn, ...]:
-    """Compute the columns of an answer, for groups in one or more parts."""
-    table = _Table.of(plan, parts)
+def columns_of(
+    plan: Plan, parts: Sequence[Noisy], ends: Mapping[str, Ends] | None = None
+) -> tuple[ReleasedColumn, ...]:
+    """Compute the columns of an answer, for groups in one or more parts.
+
+    ``ends`` are intervals of all groups by the names of outputs, in place of those for the noise.
+    """
+    table = _Table.of(plan, parts if plan.cube is None else level_parts(plan, parts))
+    table = replace(table, given=ends)
     places = table.places()
     return tuple(map(partial(table.column, places=places), plan.layout.outputs))
 
@@ -326,6 +335,7 @@ class _Table:
     lists: Mapping[str, tuple[Vector, ...]]
     windows: Mapping[str, Frames] = field(default_factory=dict)
     frames: Mapping[str, FramedCounts] = field(default_factory=dict)
+    given: Mapping[str, Ends] | None = None
 
     @classmethod
     def of(cls, plan: Plan, parts: Sequence[Noisy]) -> _Table:
@@ -349,7 +359,7 @@ class _Table:
                 lists[estimate.slot] = tuple(_joined(estimate.type, level) for level in levels)
             else:
                 slots[estimate.slot] = _joined(estimate.type, by_part)
-        kinds = [key.type for key in plan.request.keys]
+        kinds = [key.type for key in plan.request.keys if parts[0].keys]
         keys = tuple(
             pa.concat_arrays([part.keys[index] for part in parts]) for index in range(len(kinds))
         )
@@ -357,6 +367,7 @@ class _Table:
             columns=slots,
             keys=tuple(Vector.read(key, kind) for key, kind in zip(keys, kinds, strict=True)),
             size=sum(part.size for part in parts),
+            totaled=() if plan.cube is None or not keys else totaled(plan.cube),
         )
         windows = {slot: Frames.of(each, formulas) for slot, each in plan.layout.windows}
         if windows:
@@ -384,7 +395,8 @@ class _Table:
             (self.formulas.value(item.expression).arrow(), item.descending, item.nulls_first)
             for item in asked.order
         ]
-        places = order_of([*wanted, *((key, False, True) for key in self.keys)], size)
+        by_keys = () if self.plan.cube is not None else self.keys  # level after level as they are
+        places = order_of([*wanted, *((key, False, True) for key in by_keys)], size)
         if asked.having is not None:
             places = places[self.formulas.where_true(asked.having)[places]]
         end = None if asked.limit is None else asked.offset + asked.limit
@@ -402,11 +414,17 @@ class _Table:
         used = self._used(self.plan.layout.unfolded(expression))
         if not used or kind not in _NUMBERS:
             return ReleasedColumn(name=output.name, type=kind, values=values.arrow())
-        framed = bool(self.windows or self.frames)
-        ends = self._ends_of(expression, places) if framed else self._ends(expression, used, places)
+        if self.given is not None:
+            if output.name not in self.given:
+                return ReleasedColumn(name=output.name, type=kind, values=values.arrow())
+            ends = tuple(end[places] for end in self.given[output.name])
+        elif self.windows or self.frames:
+            ends = self._ends_of(expression, places)
+        else:
+            ends = self._ends(expression, used, places)
         empty = ~(ends[0] <= ends[1])
         low, high = (_vector(np.where(empty, np.nan, end), kind) for end in ends)
-        inside = _inside(values, low, high)
+        inside = values if self.plan.cube is not None else _inside(values, low, high)
         return ReleasedColumn(
             name=output.name,
             type=kind,
@@ -427,11 +445,14 @@ class _Table:
     def _list(self, output: AnswerColumn, places: Integers) -> ReleasedColumn:
         """Return a column of lists; the ends of its intervals are lists too."""
         ((slot, several),) = self._used(output.expression).items()
+        levels = [level.taken(places) for level in self.lists[slot]]
+        if self.given is not None:
+            values = _listed(levels, output.type)
+            return ReleasedColumn(name=output.name, type=output.type, values=values)
         alone = Column(slot)
         groups = self._groups(several.totals(), places)  # once for all quantiles
         ends = [self._ends(alone, {slot: one}, places, groups) for one in several.single()]
         low, high = ([_vector(end[side], output.type) for end in ends] for side in (0, 1))
-        levels = [level.taken(places) for level in self.lists[slot]]
         return ReleasedColumn(
             name=output.name,
             type=output.type,

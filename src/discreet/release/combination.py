@@ -15,11 +15,11 @@ choice with the smaller scale counts, also of the ends of intervals.  A noisy nu
 showed its group by reaching a threshold is not unbiased, and a mean of two such is not either;
 their intervals know that.
 
-Where groups are shown by reaching a threshold, out of more than could be listed, nothing is known
+If groups are shown by reaching a threshold, out of more than could be listed, nothing is known
 of a group that only one answer shows but what that one says; so such answers are not combined.
-Nor are running counts that are computed from noisy sums of groups.
+Nor are running counts, or the levels of a cube, that are computed from noisy sums of groups.
 
-Where units touch more groups than they may count in, each answer counts them in groups of its own
+If units touch more groups than they may count in, each answer counts them in groups of its own
 choice.  What an interval is about is then the same mean of the two totals without noise.
 """
 
@@ -37,6 +37,7 @@ import pyarrow as pa
 
 from discreet.aggregates.noisy_totals import Chosen, Noisy, NoisyTotal
 from discreet.errors import WrongKind
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.release.columns import columns_of
 from discreet.release.release import Release
 
@@ -79,14 +80,14 @@ def combinable(first: Plan, second: Plan) -> bool:
     """Say whether answers of two plans can be combined, before there are any."""
     drawn = first.having_threshold is not None or second.having_threshold is not None
     noises = (*first.noises, *second.noises)
-    drawn = drawn or any(map(_of_groups, noises))
+    drawn = drawn or any(map(_of_groups, noises)) or first.cube is not None
     return not drawn and _asked(first) == _asked(second)
 
 
 def gains(parts: Sequence[Noisy] | None, plan: Plan) -> bool:
     """Say whether another draw, of this plan, can change an answer to the same question.
 
-    ``parts`` are what was drawn before; None for one draw of the same plan.  Where groups are
+    ``parts`` are what was drawn before; None for one draw of the same plan.  If groups are
     selected, another draw may show others.
     """
     if plan.selection is not None:
@@ -131,8 +132,10 @@ def _adds(part: Noisy, noise: Noise) -> bool:
 
 def _of_groups(noise: Noise) -> bool:
     """Whether sums of groups are measured, of which no total of a group is known."""
-    strategy = noise.distances.strategy
-    return strategy is not None and bool(strategy.source.frames)
+    far = noise.distances
+    strategy = far.strategy
+    cube = strategy is None and isinstance(far, CellSensitivity)
+    return cube or (strategy is not None and bool(strategy.source.frames))
 
 
 def _drawn(noise: Noise) -> dict[str, Fraction]:

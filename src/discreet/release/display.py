@@ -183,14 +183,15 @@ def text_of(release: Release, *, details: bool = False) -> str:
         if bar
     ]
     if bars:
-        lines[0] = f"{lines[0]}   ({', '.join(bars)}, {_percent(release.confidence)})"
+        about = f"{_percent(release.confidence)} for {_about(release)}"
+        lines[0] = f"{lines[0]}   ({', '.join(bars)}, {about})"
     rule = "  ".join("-" * width for width in widths)
     below = notes(release) if details else brief_notes(release, bars=bool(bars))
     return "\n".join([*lines[:1], rule, *lines[1:], "", *below])
 
 
 def _one_bar(column: Sequence[ShownCell]) -> str:
-    """Return the bar that all cells share; nothing where there is none, or a single row."""
+    """Return the bar that all cells share; nothing if there is none, or a single row."""
     bars = {cell.text.partition(" ± ")[2] for cell in column}
     (bar, *others) = bars or {""}
     return f"± {bar}" if bar and not others and len(column) > 1 else ""
@@ -243,9 +244,15 @@ def _marks(release: Release, shown: Sequence[ShownCell], *, bars: bool) -> Itera
     weak = any(cell.weak for cell in shown)
     if any(cell.ends for cell in shown) and not bars:
         percent = _percent(release.confidence)
-        yield f"± and [ ] are {percent} intervals for the noise{f'; {marks}' if weak else ''}."
+        more = f"; {marks}" if weak else ""
+        yield f"± and [ ] are {percent} intervals for {_about(release)}{more}."
     elif weak:
         yield f"{marks}."
+
+
+def _about(release: Release) -> str:
+    """Say what intervals are about."""
+    return "the noise" if release.intervals == "noise" else "noise and sampling"
 
 
 def notes(release: Release) -> Iterator[str]:
@@ -258,12 +265,18 @@ def notes(release: Release) -> Iterator[str]:
     cuts = release.plan.truncations
     if any(cell.ends for cell in shown):
         percent = _percent(release.confidence)
-        yield (
-            f"± and [ ] are {percent} intervals for the noise alone, each; limits may have cut "
-            "more off:"
-            if limits_bind(cuts)
-            else f"± and [ ] hold the number without noise with {percent} confidence, each."
-        )
+        if release.intervals == "population":
+            yield (
+                f"± and [ ] are {percent} intervals for {_about(release)}, each: of the population "
+                "that units are drawn from, as limits and bounds leave it."
+            )
+        else:
+            yield (
+                f"± and [ ] are {percent} intervals for the noise alone, each; limits may have cut "
+                "more off:"
+                if limits_bind(cuts)
+                else f"± and [ ] hold the number without noise with {percent} confidence, each."
+            )
     yield from _missing(release)
     yield from map(str, cuts)
     if release.share is not None:
@@ -399,7 +412,7 @@ def bars(release: Release, name: str | None) -> tuple[Any, ...]:
     turn: dict[str, Any] = {"rotation": 45, "ha": "right"} if turned else {}
     axes[-1].set_xticks(range(0, len(labels), step), labels[::step], **turn, **_AS_IT_IS)
     axes[-1].set_xlabel(plain(", ".join(key.name for key in keys)), **_AS_IT_IS)
-    beside = 0.6 if len(release) > 1 else 1.5  # a single bar is no wall
+    beside = 0.6 if len(release) > 1 else 1.5  # a single bar is not a wall
     axes[-1].set_xlim(-beside, max(len(release), 1) - 1 + beside)
     said = _below(release, lines=any(lines), left_out=() if name is not None else others)
     figure.supxlabel("\n".join(said), fontsize="small", **_AS_IT_IS)
@@ -409,7 +422,8 @@ def bars(release: Release, name: str | None) -> tuple[Any, ...]:
 def keys_and_measures(release: Release) -> tuple[list[ReleasedColumn], ...]:
     """Return the columns that name groups, those that can be drawn, and the others.
 
-    After ``map``, numbers that are no keys of the question are drawn, and other values name groups.
+    After ``map``, numbers that are not keys of the question are drawn, and other values name
+    groups.
     """
     slots = {estimate.slot for estimate in release.plan.estimates}
     layout = release.plan.layout
@@ -439,14 +453,15 @@ def _below(release: Release, *, lines: bool, left_out: Sequence[ReleasedColumn])
     if lines:
         cut = "; limits may have cut more off" if limits_bind(release.plan.truncations) else ""
         percent = f"{float(100 * release.confidence):.6g} %"
-        yield f"Lines are {percent} intervals for the noise alone{cut}."
+        alone = " alone" if release.intervals == "noise" else ""
+        yield f"Lines are {percent} intervals for {_about(release)}{alone}{cut}."
     if left_out:
         names = plain(", ".join(column.name for column in left_out))
-        yield f"Not drawn, because they are no numbers: {names}."
+        yield f"Not drawn, because they are not numbers: {names}."
 
 
 def group_labels(keys: Sequence[ReleasedColumn], rows: int) -> list[str]:
-    """Return the keys of every row, or its number where several rows have no key."""
+    """Return the keys of every row, or its number if several rows have no key."""
     if keys:
         values = zip(*(key.values.to_pylist() for key in keys), strict=True)
         return [", ".join(map(plain, row)) for row in values]

@@ -7,14 +7,14 @@ rounded outward, and says where a result may be NULL: because an argument is, be
 by zero or a root of a negative number, or because it may need more than 64 bits.
 
 Theorem (key ``formula-range``; Moore 1966, Interval Analysis).  Let every slot of an expression
-lie in its interval.  Then the value of the expression, as a real number or as engines round it,
-lies in the range that is returned, or is NULL where the range says that it may be.
+are in its interval.  Then the value of the expression, as a real number or as engines round it,
+is in the range that is returned, or is NULL if the range says that it may be.
 Proof.  By
 induction over the expression: every function below is bounded on all arguments in the ranges of
 its arguments, rounded outward; monotone ones at the ends.  A condition that is neither true nor
 false for all of them lets both branches count.  What is not known here has no bounds.
 
-Where an aggregate itself may be NULL, because no row counts, nothing is said about it.
+If an aggregate itself may be NULL, because no row counts, nothing is said about it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LARGEST: Final = 2.0**63
 class Range:
     """The bounds of a number that is not NULL, and where it may be NULL.
 
-    Where it must be NULL, the lower bound is above the upper one.
+    If it must be NULL, the lower bound is above the upper one.
     """
 
     low: Floats
@@ -55,7 +55,7 @@ class Range:
 
 
 def fitting(ends: Ends, *parts: Range) -> Range:
-    """Return a range that may be NULL where a part is, or where it needs more than 64 bits."""
+    """Return a range that may be NULL if a part is, or if it needs more than 64 bits."""
     large = (ends[0] <= -_LARGEST) | (ends[1] >= _LARGEST)
     return Range(*ends, np.logical_or.reduce([large, *(part.null for part in parts)]))
 
@@ -284,7 +284,7 @@ class Ranges:
         return Range(*outward.everything(self.formulas.size), ~self._never())
 
     def _known(self, expression: Expression) -> Range:
-        """Return the value of what depends on no slot; no number at all where it is NULL."""
+        """Return the value of what depends on no slot; no number at all if it is NULL."""
         vector = self.formulas.value(expression)
         if vector.type not in {Type.INTEGER, Type.FLOAT, None}:
             return self._anything()

@@ -8,9 +8,9 @@ divided by zero is NULL.  Functions of texts and days take one value at a time, 
 all engines do (:mod:`discreet.query.functions` and its neighbors).
 
 Definition.  In a column INTEGER is held as int64, FLOAT as float64 (always finite), BOOLEAN as
-bool, and all other types as Python objects.  Where a value is NULL, what stands in the array means
-nothing.  Values are those of the engines: three-valued logic, NULL where an argument is NULL
-unless the function says otherwise, and no error, whatever the values are.
+bool, and all other types as Python objects.  If a value is NULL, what is in the array means
+nothing.  Values are those of the engines: three-valued logic, NULL if an argument is NULL
+unless the function says otherwise, and no error, regardless of the values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,16 @@ from numpy.typing import NDArray
 from discreet.aggregates.intervals import Floats
 from discreet.arrays import INT64_MIN
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
-from discreet.query.expressions import Call, Case, Cast, Column, Expression, Grouped, Literal
+from discreet.query.expressions import (
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Grouped,
+    Grouping,
+    Literal,
+)
 from discreet.query.functions import ANYWHERE, CAST_VALUES, RELEASED
 from discreet.query.types import Scalar, Type
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, nulls, numbers
@@ -291,7 +300,7 @@ _MEETING: Final = frozenset({*_COMPARE, "IN", "RANGE_BUCKET"})
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formulas:
-    """Columns by their names, and keys by their places.
+    """Columns by their names, and keys by their places; ``totaled`` is 1 where a key is totaled.
 
     >>> visits = vector(Type.INTEGER, np.array([40, 7]))
     >>> formulas = Formulas(columns={"a0": visits}, keys=(), size=2)
@@ -302,6 +311,7 @@ class Formulas:
     columns: Mapping[str, Vector]
     keys: tuple[Vector, ...]
     size: int
+    totaled: tuple[Vector, ...] = ()
     _types: ColumnTypes = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -317,6 +327,7 @@ class Formulas:
             columns={name: column.taken(places) for name, column in self.columns.items()},
             keys=tuple(key.taken(places) for key in self.keys),
             size=places.size,
+            totaled=tuple(each.taken(places) for each in self.totaled),
         )
 
     def kind(self, expression: Expression) -> Type | None:
@@ -337,8 +348,8 @@ class Formulas:
         match expression:
             case Column(name=name):
                 return self.columns[name]
-            case Grouped(at=at):
-                return self.keys[at]
+            case Grouped(at=at) | Grouping(argument=Grouped(at=at)):
+                return (self.keys if isinstance(expression, Grouped) else self.totaled)[at]
             case Literal(value=value, type=kind):
                 return constant(value, kind, self.size)
             case Cast(argument=argument, to=to):
@@ -348,7 +359,7 @@ class Formulas:
             case Call():
                 return self._call(expression)
             case _:
-                message = f"{type(expression).__name__} is no expression over released numbers"
+                message = f"{type(expression).__name__} is not an expression over released numbers"
                 raise TypeError(message)
 
     def _case(self, case: Case) -> Vector:
@@ -398,7 +409,7 @@ class Formulas:
 
 
 def cast(column: Vector, to: Type) -> Vector:
-    """Turn values into another type; NULL where that has no meaning.
+    """Turn values into another type; NULL if that has no meaning.
 
     >>> cast(vector(Type.INTEGER, np.array([0, 7])), Type.BOOLEAN).to_list()
     [False, True]
@@ -484,7 +495,7 @@ def _each(name: str, columns: Sequence[Vector]) -> Vector:
 
 
 def _applied(compute: Callable[..., Any], columns: Sequence[Vector], gives: Type | None) -> Vector:
-    """Compute values one by one, where no argument is NULL."""
+    """Compute values one by one, if no argument is NULL."""
     null = _missing(columns)
     empty = constant(None, gives, null.size)
     values: NDArray[Any] = empty.values.copy()

@@ -23,9 +23,9 @@ _BESIDE: Final = (*_ENDS, "_unclipped")
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReleasedColumn:
-    """A column of an answer; ``low`` and ``high`` are None if it is no number with noise.
+    """A column of an answer; ``low`` and ``high`` are None if it is not a number with noise.
 
-    ``unclipped`` are the numbers as noise left them, where some were moved into their intervals.
+    ``unclipped`` are the numbers as noise left them, if some were moved into their intervals.
     ``clamped`` are bounds if values beyond them may have counted as the nearer one.
     """
 

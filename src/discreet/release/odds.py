@@ -11,7 +11,7 @@ wrong table with a chance of at most a suspects the right one with a chance of a
 1 - tradeoff(a).
 Proof.  d bounds P[S] - P'[S] over all sets S of answers.  Guessing by S is right with the chance
 (P[S] + 1 - P'[S]) / 2.  The rest is the definition of the trade-off.
-So with an even guess before, an observer is right at most 50 (1 + d) times in 100, where a coin is
+So with an even guess before, an observer is right at most 50 (1 + d) times in 100, if a coin is
 right 50 times.  For Laplace noise on one count that is the observer who takes the nearer of the two
 counts.
 

@@ -6,7 +6,7 @@ Trust: public.  It holds what the mechanisms gave, and nothing else of the data.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, final
@@ -16,7 +16,9 @@ import pyarrow as pa
 from discreet.doors import Explainable, explain_room
 from discreet.errors import UnknownName, WrongKind
 from discreet.plan.statistics.truncation import limits_bind
+from discreet.release import population
 from discreet.release.columns import columns_of
+from discreet.release.cube_levels import CubeTables
 from discreet.release.display import bars, html_of, rich_table, text_of
 from discreet.release.frames import ReleasedColumn, columns_in, table_of
 from discreet.release.odds import Odds, odds_of_plans
@@ -59,7 +61,7 @@ class Release(Tabular, Explainable):
     """A table: a column for everything that was asked, and two for the ends of its intervals.
 
     ``parts`` holds the output of the mechanisms for all groups, even those that a condition or a
-    limit leaves out: it has been paid for.  Where there are more groups than could be listed, it
+    limit leaves out: it has been paid for.  If there are more groups than could be listed, it
     covers those that reach a threshold.  After ``map`` it is empty.
 
     Attributes:
@@ -67,10 +69,11 @@ class Release(Tabular, Explainable):
         columns: what was asked, in its order.
         receipt: where the ledger stood, once the answer is recorded.
         replayed: whether it had been recorded before, and so cost nothing.
-        private: false if it comes from a rehearsal, where nothing is protected.
+        private: false if it comes from a rehearsal, if nothing is protected.
         sources: the tables that were read, each with the name of its state: "source 2" is the
             third that the ledger has met.
         share: the share of rows that limits leave out, if an estimate of it was bought.
+        intervals: "noise" if intervals are about noise alone, "population" with sampling.
     """
 
     plans: tuple[Plan, ...]
@@ -81,6 +84,7 @@ class Release(Tabular, Explainable):
     private: bool = True
     sources: tuple[tuple[str, str], ...] = ()
     share: CutShare | None = None
+    intervals: str = "noise"
 
     def __post_init__(self) -> None:
         """Refuse an answer that does not say how it was computed."""
@@ -117,7 +121,7 @@ class Release(Tabular, Explainable):
 
     @property
     def confidence(self) -> Fraction:
-        """With which probability a number without noise lies in its interval."""
+        """With which probability a number without noise is in its interval."""
         return self.plan.confidence
 
     @property
@@ -140,14 +144,50 @@ class Release(Tabular, Explainable):
         """
         return replace(self, columns=columns_in(function(self.to_arrow())), parts=())
 
+    def for_population(self) -> Release:
+        """Return the same numbers with intervals that include sampling; it costs nothing.
+
+        They hold the count, share, mean or quantile of the population that units are drawn from.
+        """
+        if not self.parts:
+            raise WrongKind("a release that was mapped has no parts: take the answer before map.")
+        ends = population.population_ends(self.plan, self.parts)
+        columns = columns_of(self.plan, self.parts, ends)
+        return replace(self, columns=columns, intervals="population")
+
+    def compare(
+        self, column: str, first: object = None, second: object = None
+    ) -> population.Comparison:
+        """Compare a share or a mean of two groups: the difference, its interval and a p-value.
+
+        All three know about noise and sampling, and cost nothing.
+
+        Args:
+            column: the name of a share, or of a mean that was asked with its STDDEV; or of a
+                difference of two, in an answer of a single row.
+            first: the key of the group from which the other is subtracted; a tuple of several.
+            second: the key of the other group.
+        """
+        return population.compare(self, column, first, second)
+
     def to_arrow(self, *, unclipped: bool = False) -> pa.Table:
         """Return an Arrow table with the ends of intervals as ``_low`` and ``_high``.
 
         Numbers are shown inside of their intervals, which end at what is possible.  With
         ``unclipped``, columns ``_unclipped`` hold them as noise left them: take these for sums and
-        means over groups, since only their errors are zero in the mean.
+        means over groups, since only their errors are zero on average.
         """
         return table_of(self.columns, unclipped=unclipped)
+
+    def tables(self, *, whole: bool = False) -> Mapping[tuple[str, ...], pa.Table]:
+        """Return the tables of grouping sets as Arrow tables, by the names of their keys.
+
+        Args:
+            whole: whether to make whole numbers of at least zero of them, for readers who expect
+                no others.  That is free, and biased: such columns have no intervals, and are marked
+                as ``biased`` in the schema.
+        """
+        return CubeTables(self.plan, self.columns, whole=whole)
 
     def plot(self, column: str | None = None) -> Any:
         """Draw numbers as bars, lists as dots, intervals as lines; return axes of matplotlib.

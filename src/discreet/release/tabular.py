@@ -40,7 +40,7 @@ class Tabular:
         return pl.from_arrow(self.to_arrow(**how))
 
     def to_pandas(self, **how: Any) -> Any:
-        """Return a pandas frame of the same; whole numbers stay whole where some are NULL."""
+        """Return a pandas frame of the same; whole numbers stay whole if some are NULL."""
         try:
             import pandas as pd  # noqa: PLC0415  an optional library
         except ImportError:

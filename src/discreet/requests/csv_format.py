@@ -1,9 +1,9 @@
 """How a CSV file is written: its separator and letters, and the forms of its numbers and days.
 
 Trust: kernel.  Nothing here is ever guessed from a row: one row would change how others are read.
-What is not declared has its usual form, but for the separator, which the line of names may show.
+Undeclared options use defaults; the delimiter may be inferred from the header.
 
-What is declared decides which value a cell has, so it is part of the names of columns in scopes
+Declared options decide which value a cell has, so they are part of the names of columns in scopes
 (:mod:`discreet.plan.binding.scope`): charges before and after a change of the declaration add up.
 """
 
@@ -27,7 +27,7 @@ _DAYS: Final = re.compile(r"DD([./-]?)MM\1YYYY|MM([./-]?)DD\2YYYY|YYYY([./-]?)MM
 class CsvFormat:
     """What an owner declares of the CSV files of a table.
 
-    ``separator`` is None where the line of names shows it.  ``dates`` is how days are written where
+    ``separator`` is None if the line of names shows it.  ``dates`` is how days are written where
     they are not written as 2024-02-29, such as "DD.MM.YYYY".
 
     >>> CsvFormat(separator=";", decimal=",").words
@@ -43,7 +43,7 @@ class CsvFormat:
     dates: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no format, or one in which a number could be read in two ways."""
+        """Refuse what is not a format, or one in which a number could be read in two ways."""
         for name, known in (
             ("separator", (None, *SEPARATORS)),
             ("encoding", ENCODINGS),

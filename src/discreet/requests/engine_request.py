@@ -4,8 +4,8 @@ Trust: kernel.  The sensitivity that noise is scaled to is the one that is state
 
 Definition.  The rows of the relation are those of the question, before any aggregation.  Each row
 belongs to a unit: the rows that agree on the unit's expressions (a row with a NULL among them is
-dropped), or the row alone where there are none.  A unit *touches* the groups of its rows; NULL is a
-key like any other, and floats have one zero.  Where public keys are given, rows of other groups
+dropped), or the row alone if there are none.  A unit *touches* the groups of its rows; NULL is a
+key like any other, and floats have one zero.  If public keys are given, rows of other groups
 are dropped first.  Of the groups that a unit touches, at most ``groups`` are *kept*; which ones
 depends on the unit's own rows and on public numbers alone.  What a unit adds to a kept group is
 bounded by the measure, again from its own rows in this group alone.  The answers are sums over
@@ -82,7 +82,7 @@ class KeyColumn:
     type: Type
 
     def holds(self, value: object) -> bool:  # noqa: PLR0911  one for each type
-        """Whether a value may stand in this column.
+        """Whether a value may be in this column.
 
         >>> from discreet.query.expressions import Column
         >>> KeyColumn("beds", Column("beds"), Type.INTEGER).holds(True)
@@ -115,7 +115,7 @@ class Total:
     unit counts as ``rows`` rows of its own mean.  Then t is clamped to [``low``, ``high``].
     With ``per``, the name of an earlier total from 0 to k of which the unit adds c to the group, it
     is clamped once more, to [c ``low`` / k, c ``high`` / k]: k divides both.
-    Theorem (key ``within-count``).  Whatever the data holds and whatever planning believed, a unit
+    Theorem (key ``within-count``).  For any data, and whatever planning believed, a unit
     that adds c to the total named ``per`` adds a number from c low / k to c high / k.
     Proof.  Both are clamped in the same row of the unit and the group, the count first.
 
@@ -258,9 +258,9 @@ class CellSums:
 
     Definition.  A row is in the cell that its expression names; one that is NULL or outside counts
     nowhere.  Its value is clamped to [``low``, ``high``]; NULL is zero.  In a unit and a group let
-    n be the number of rows in cells, whatever their values, and t(c) the exact sum of the values in
-    cell c.  If n > ``rows``, t(c) becomes t(c) rows / n, rounded toward zero: the unit counts as
-    ``rows`` rows of its own mean.
+    n be the number of rows in cells, regardless of their values, and t(c) the exact sum of the
+    values in cell c.  If n > ``rows``, t(c) becomes t(c) rows / n, rounded toward zero: the unit
+    counts as ``rows`` rows of its own mean.
     Theorem (key ``joint-sums``).  With w(c) = min(1, rows / n) times the unit's rows in cell c, all
     w(c) of a unit and a group add up to at most ``rows``, and the unit adds a number between
     w(c) min(low, 0) and w(c) max(high, 0) to cell c.  Measures with the same cells and the same
@@ -321,8 +321,8 @@ PublicGroups = tuple[tuple[KeyValue, ...], ...] | Product
 class EngineRequest:
     """A bound relation, whose rows belong to units and groups, and what is measured in each group.
 
-    ``unit`` is empty where each row is a unit, and then ``groups`` is None.  ``public`` are all
-    possible groups, where these are known beforehand.  If they are listed, all of them
+    ``unit`` is empty if each row is a unit, and then ``groups`` is None.  ``public`` are all
+    possible groups, if these are known beforehand.  If they are listed, all of them
     have an answer, in their order.  If they are a product, those have one that some kept unit
     touches, in the order of their keys.
 
@@ -402,7 +402,7 @@ def _check_counts(totals: tuple[Total, ...]) -> None:
             or not total.low <= 0 <= total.high
         ):
             raise OutOfRange(
-                what="a total is to lie within a count that does not fit it.",
+                what="a total is to be within a count that does not fit it.",
                 why="what one unit may add for each row it counts must be a whole number.",
                 do="report this as a bug.",
             )

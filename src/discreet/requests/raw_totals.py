@@ -43,7 +43,7 @@ class RawTotals:
     """Bounded answers without noise, one for each group that some kept unit touches.
 
     ``keys`` are Arrow arrays, one for each key.  Groups are sorted by their keys, NULL first, or
-    stand in the order of the public groups; so nothing tells how the data is stored.
+    stand in the order of the public groups; so nothing says how the data is stored.
 
     >>> one = np.array([1])
     >>> RawTotals(keys=(), units=one, totals={"visits": one}, leaves={})
@@ -93,7 +93,7 @@ _NUMBERS: Final[dict[pa.DataType, Callable[[Any], int]]] = {
 def arrow_numbers(
     values: NDArray[Any], kind: pa.DataType, null: NDArray[np.bool_] | None = None
 ) -> pa.Array:
-    """Return numbers or truth values as an Arrow array, NULL where ``null`` is true.
+    """Return numbers or truth values as an Arrow array, NULL if ``null`` is true.
 
     >>> arrow_numbers(np.array([7, 0]), pa.int64(), np.array([False, True])).to_pylist()
     [7, None]
@@ -145,7 +145,7 @@ def _missing(values: Sequence[Any]) -> NDArray[np.bool_]:
 
 
 def numbers(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Return the numbers or truth values of an Arrow array; nought where one is NULL.
+    """Return the numbers or truth values of an Arrow array; nought if one is NULL.
 
     >>> numbers(arrow_values([5, None], pa.int64())).tolist()
     [5, 0]
@@ -194,6 +194,20 @@ def nulls(array: pa.Array) -> NDArray[np.bool_]:
     if buffer is None:  # a column of nothing but NULL
         return np.ones(len(array), np.bool_)
     return ~_unpacked(buffer, array.offset, len(array))
+
+
+def value_places(array: pa.Array, values: Sequence[Any], kind: Type) -> Integers:
+    """Return the place of each value of an Arrow array in a list, or -1.
+
+    >>> wards = arrow_values(["B", None, "C"], pa.string())
+    >>> value_places(wards, [None, "A", "B"], Type.TEXT).tolist()
+    [2, 0, -1]
+    """
+    import pyarrow.compute as pc  # noqa: PLC0415  takes its time, and few answers need it
+
+    known = arrow_values(values, ARROW_TYPES[kind])
+    places = pc.index_in(array.cast(known.type), value_set=known)
+    return np.where(nulls(places), -1, numbers(places)).astype(np.int64)
 
 
 def taken(array: pa.Array, places: NDArray[np.int64]) -> pa.Array:

@@ -70,8 +70,8 @@ class Product:
         object.__setattr__(self, "_places", places)
 
     def __len__(self) -> int:
-        """Return the number of groups."""
-        return math.prod(map(len, self.lists))
+        """Return the number of groups, at most 2**62."""
+        return min(math.prod(map(len, self.lists)), 1 << 62)
 
     def item(self, index: int) -> tuple[KeyValue, ...]:
         """Return the group with a number."""
@@ -111,7 +111,7 @@ class StoredColumn:
     ``form`` is one of ``EXACT``, or None for a type that may round.  ``blurred`` says that
     different values are held for equal: by the collation of a text, by blanks that fill it up, or
     because a moment is rounded when it is read.  ``cells`` says how the cells of a CSV file are
-    written, where that is not as usual, and is None for other sources.
+    written, if that is not as usual, and is None for other sources.
 
     >>> StoredColumn(source="parquet", native="string", form="text").blurred
     False
@@ -144,10 +144,10 @@ class SameColumns:
 class ColumnFacts:
     """One column, and what is public about it.
 
-    ``stored`` is how its source holds it, where one is opened.  ``form`` is the declared normal
+    ``stored`` is how its source holds it, if one is opened.  ``form`` is the declared normal
     form of a column that names units.  ``same`` lists the columns of which the owner promises that
     they hold the same, if it is one of them.  ``days`` are the first and the last day of a date or
-    a moment; where groups follow from them, rows of other days are left out.
+    a moment; if groups follow from them, rows of other days are left out.
 
     >>> ColumnFacts(name="age", type=Type.INTEGER, low=Fraction(0), high=Fraction(110)).bounded
     True

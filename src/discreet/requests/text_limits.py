@@ -1,12 +1,12 @@
 """How much text a question makes of one row, and its limit.
 
 Trust: kernel.  Texts are the only values without a size, and an engine that runs out of memory
-tells of the row that was too long (see :mod:`discreet.plan.binding.fan_out`).
+reveals the row that was too long (see :mod:`discreet.plan.binding.fan_out`).
 
 Definition.  The *text work* of a question is the number of its calls that make a text, and of its
 outputs that hold a text which another output of the same step holds already.  It is at most
 ``MOST_TEXTS``; every text that is made has at most ``LONGEST`` bytes
-(:mod:`discreet.query.functions`). Where rows of private tables are held (in joins, unions,
+(:mod:`discreet.query.functions`). If rows of private tables are held (in joins, unions,
 windows, DISTINCT and aggregations), texts of more than ``LONGEST_HELD`` / f code points are read
 as NULL, where f is the fan-out of the question.  So all rows that are made of one hold no more
 text of a column than one row may.
@@ -69,7 +69,7 @@ _SEARCHES: Final = 8
 _COMPARED: Final = 2
 """Units for each letter between two % of a pattern, which may be compared at every place of a text.
 
-What comes after a % is looked for from where the part before it was found, and never again.
+The part after a % is searched once, from the end of the match of the part before it.
 """
 _CUT_OFF: Final = 20
 """Units for each letter of a pattern with several searches, which are cut off by halving."""

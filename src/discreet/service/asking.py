@@ -221,7 +221,7 @@ class AskingCounter(TellingCounter):
         if found is None or found.person != caller.person:
             raise NotServed(
                 what="there is no such job.",
-                why="a job is known to whoever began it, for a while.",
+                why="a job is known to anyone who began it, for a while.",
                 do="ask the question again: an answer that is on record costs nothing.",
             )
         return found
@@ -232,7 +232,7 @@ class AskingCounter(TellingCounter):
             self._pools[job.dataset].cancel(job)
 
     def cancel(self, caller: Caller, job: str) -> AskJob:
-        """Stop working on a question; what was charged stays charged, and a retry completes it."""
+        """Stop working on a question; the charge stays, and a retry completes it."""
         found = self.job(caller, job)
         if not found.over:
             self._pools[found.dataset].cancel(found)

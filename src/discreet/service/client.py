@@ -230,7 +230,7 @@ class ServerConnection:
         form = question_document(question, price, confirm=False)
         found = self._call("POST", "queries", body=form.written(), query="?dry_run=true")
         plan = PlanDocument.read(found)
-        self._remember(f"plan {plan.digest}", (form,))
+        self._remember(f"plan {plan.digest} {plan.text}", (form,))
         return plan
 
     def ask(
@@ -256,7 +256,7 @@ class ServerConnection:
                     why="a plan has its price.",
                     do="ask for the plan alone, or plan the question anew.",
                 )
-            (form,) = self._known(f"plan {question.digest}", "plan")
+            (form,) = self._known(f"plan {question.digest} {question.text}", "plan")
             form = form.but(confirm=confirm is True)
         else:
             form = question_document(question, price, confirm=confirm)
@@ -401,7 +401,7 @@ def connect(
     Args:
         url: its address, such as "https://clinic.example".
         token: shows who asks; only a server without log-in needs none.
-        dataset: which one; may be left out where the caller sees one alone.
+        dataset: which one; may be left out if the caller sees one alone.
         timeout: how many seconds to wait for an answer.
         context: trusted certificates, if not the operating system's list.
 

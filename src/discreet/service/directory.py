@@ -150,7 +150,7 @@ class PasswordFile:
         return stored is not None
 
     def mark(self, name: str) -> str:
-        """Return what changes with the password of a name; empty where it has none."""
+        """Return what changes with the password of a name; empty if it has none."""
         stored = self._read().get(name)
         return "" if stored is None else hashlib.sha256(stored.encode()).hexdigest()[:32]
 
@@ -167,7 +167,7 @@ class PasswordFile:
         except (OSError, UnicodeDecodeError):
             raise LedgerUnavailable(
                 what="the password file cannot be read.",
-                why="its rights or its disk keep this user from it, or it is no text.",
+                why="its rights or its disk keep this user from it, or it is not text.",
                 do="have the user of the server read it.",
             ) from None
         return self._known

@@ -32,7 +32,7 @@ from discreet.service.witness_keeper import WitnessKeeper
 from discreet.service.workers.jobs import AskJob
 from discreet.service.workers.pool import Pool
 
-if TYPE_CHECKING:  # loaded where a site names a provider
+if TYPE_CHECKING:  # loaded if a site names a provider
     from discreet.service.oidc import OpenIdLogin
 
 _KEPT_JOBS: Final = 4096
@@ -74,7 +74,7 @@ class OpenedSite:
         self.rates = RateLimits(per_minute=site.limits.calls_per_minute)
         self.login_rates = RateLimits(per_minute=site.limits.logins_per_minute)
         self.openid: OpenIdLogin | None = None
-        if site.provider is not None:  # loaded where it is used
+        if site.provider is not None:  # loaded if it is used
             from discreet.service.oidc import OpenIdLogin  # noqa: PLC0415
 
             self.openid = OpenIdLogin(site.provider, url=site.address.url)
@@ -224,7 +224,7 @@ def _make_folder(path: Path) -> None:
     except OSError:
         raise LedgerUnavailable(
             what="the state folder cannot be made.",
-            why="something else lies at its path, or the folder above it cannot be written.",
+            why="something else is at its path, or the folder above it cannot be written.",
             do='name another one in the site file: state = "...".',
         ) from None
 
@@ -248,7 +248,7 @@ def told_error(job: AskJob) -> DiscreetError:
 
 
 def opened_ledger(dataset: ServedDataset, policy: Policy) -> Ledger:
-    """Open the ledger of a dataset, or make it where neither it nor its witness is."""
+    """Open the ledger of a dataset, or make it if neither it nor its witness is."""
     named = None if policy.session is None else policy.session.ledger_id
     known = None if dataset.witness is None else WitnessFile(dataset.witness).last()
     if named is None and known is not None:

@@ -96,7 +96,7 @@ def permissions_of(roles: Iterable[Role]) -> frozenset[Permission]:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """Roles for some datasets; for all of them where none are named."""
+    """Roles for some datasets; for all of them if none are named."""
 
     roles: frozenset[Role]
     datasets: frozenset[str] | None = None

@@ -88,7 +88,7 @@ class ServerAddress:
 class TrustedProxy:
     """A proxy that says where calls come from and, if it logs people in, who they are.
 
-    Its headers are believed where a call comes from one of its addresses, and nowhere else (T8).
+    Its headers are believed if a call comes from one of its addresses, and nowhere else (T8).
 
     >>> TrustedProxy(addresses=frozenset({"10.0.0.5"})).user is None
     True
@@ -189,7 +189,7 @@ class Site:
         if sql is not None and not sql.loopback and sql.certificate is None:
             raise NotAllowed(
                 what=f"SQL clients would send tokens to {sql.host} without TLS.",
-                why="whoever reads a token on its way can spend the budget.",
+                why="anyone who reads a token on its way can spend the budget.",
                 do="name a certificate and a key, or listen on 127.0.0.1.",
             )
         if self.loopback_person is not None and not self.address.loopback:
@@ -326,7 +326,7 @@ def _dataset(name: str, data: Mapping[str, Any], folder: Path) -> ServedDataset:
     _known(data, "datasets.NAME", name)
     if not _NAME.fullmatch(name):
         raise _unreadable(
-            f"'{name}' is no name of a dataset", "use lower-case letters, digits, - and _"
+            f"'{name}' is not a name of a dataset", "use lower-case letters, digits, - and _"
         )
     policy_path = folder / _text(data.get("policy"), f"datasets.{name}.policy")
     policy = read_policy(policy_path)
@@ -452,7 +452,7 @@ def _address(data: Mapping[str, Any], folder: Path, header: str = "address") -> 
         raise _unreadable("TLS needs a certificate and a key", "name both files, or none")
     port = data.get("port", ServerAddress().port)
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port < 65536:
-        raise _unreadable(f"{header}.port is no port", "write port = 8750, say")
+        raise _unreadable(f"{header}.port is not a port", "write port = 8750, say")
     host = _text(data.get("host", "127.0.0.1"), f"{header}.host")
     url = data.get("public_url")
     return ServerAddress(
@@ -471,7 +471,7 @@ def _limits(data: Mapping[str, Any]) -> ServiceLimits:
         whole = isinstance(value, int) and not isinstance(value, bool)
         least = 0 if name == "tick" else 1
         if not (exact or whole) or value < (least if whole else 0):
-            raise _unreadable(f"limits.{name} is no number of its kind", f"write {name} = 1, say")
+            raise _unreadable(f"limits.{name} is not a valid number", f"write {name} = 1, say")
         given[name] = Fraction(value) if name in {"seconds", "tick"} else value
     if "memory_mib" in given:
         given["memory"] = given.pop("memory_mib") << 20
@@ -495,7 +495,7 @@ def _known(data: Mapping[str, Any], header: str, name: str = "") -> None:
 
 def _table(value: object, name: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise _unreadable(f"{name} is no table", f"write [{name}]")
+        raise _unreadable(f"{name} is not a table", f"write [{name}]")
     return value
 
 
@@ -514,7 +514,7 @@ def _text(value: object, name: str) -> str:
 def _texts(value: object, name: str) -> frozenset[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise _unreadable(
-            f"{name} is no list of texts", f'write {name.rpartition(".")[2]} = ["..."]'
+            f"{name} is not a list of texts", f'write {name.rpartition(".")[2]} = ["..."]'
         )
     return frozenset(value)
 

@@ -163,7 +163,7 @@ def _state_file(site: Site) -> Iterator[str]:
         if not path.exists():
             continue
         if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
-            yield f"{name} in the state folder is no file that can be written."
+            yield f"{name} in the state folder is not a file that can be written."
         elif name == STATE_NAME:
             try:
                 check_state_file(path)
@@ -215,7 +215,7 @@ def _unwise(site: Site) -> Iterator[str]:
     if not site.address.loopback and site.address.certificate is None:
         yield "others can reach the address, and there is no TLS: put a proxy with TLS before it."
     if not site.limits.tick:
-        yield "ticks are off: the time of an answer tells how long its data took."
+        yield "ticks are off: the time of an answer reveals how long its data took."
     grants = (*site.people.values(), *site.groups.values())
     if not grants:
         yield "the file names nobody who may log in."

@@ -231,7 +231,7 @@ def check_state_file(path: Path) -> None:
 
 
 def state_format(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the format of a state file, which is 0 where nothing is in it yet."""
+    """Return the format of a state file, which is 0 if nothing is in it yet."""
     application, version = (
         connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("application_id", "user_version")
@@ -265,7 +265,7 @@ def foreign_state_error(path: Path) -> NotALedger:
     """Return the message for a file that is not the state of a server."""
     return NotALedger(
         what=f"the state file {path.name} is not one of this package.",
-        why="something else lies at its path, or it is damaged.",
+        why="something else is at its path, or it is damaged.",
         do="bring it back from a backup, or name another state folder.",
     )
 

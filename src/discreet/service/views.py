@@ -83,7 +83,7 @@ class AccountView:
     limited: bool
     left: str
     share_left: float
-    """From 0 to 1; 1 where it has no limits of its own."""
+    """From 0 to 1; 1 if it has no limits of its own."""
     amounts: tuple[tuple[str, str, str], ...]
     """For each component: its name, the balance, the limit, in exact text rounded down."""
 

@@ -28,7 +28,7 @@ _ENDS: Final = frozenset({"HAVING", "ORDER BY", "LIMIT", ";"})
 
 
 def without_last_key(question: str) -> str | None:
-    """Return a question without its last key, or None where that is not plain to see.
+    """Return a question without its last key, or None if that is not plain to see.
 
     >>> without_last_key("SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY ward, 2")
     'SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward'

@@ -41,12 +41,13 @@ class PriceOptions(TypedDict, total=False):
 
 
 class AskOptions(PriceOptions, total=False):
-    """A price, limits of this question, further purchases; dialect and parameters of SQL."""
+    """A price, limits of this question, further purchases; dialect, parameters, intervals."""
 
     limits: QuestionLimits | LimitsPrice | None
     share_cut: SharePrice | None
     dialect: str | None
     params: ParameterValues | None
+    intervals: str | None
 
 
 class Answerer(Protocol):
@@ -162,6 +163,9 @@ def _plain(value: object) -> object:
 QuestionLike = str | Question | Asked | Inquiry | Plan
 """A question: SQL text, the table builder, or what has been read or planned already."""
 
+Questions = list[Any] | tuple[QuestionLike, ...]
+"""Several questions, planned together."""
+
 
 _read = functools.lru_cache(maxsize=64)(read)  # a text is planned, asked and remeasured
 
@@ -179,7 +183,7 @@ def question_of(
             return _read(asked, dialect, parameters_of(params))
         case _ if params is not None:
             raise WrongKind(
-                what="params are given for a question that is no text.",
+                what="params are given for a question that is not text.",
                 why="parameters are marks in the text of SQL.",
                 do="write the values where the question is built.",
             )

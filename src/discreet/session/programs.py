@@ -77,7 +77,7 @@ class ProgramRows:
 
     @property
     def unit(self) -> tuple[Expression, ...]:
-        """The columns that name the unit; none where each row is a unit."""
+        """The columns that name the unit; none if each row is a unit."""
         return tuple(Column(name) for name in self.bound.rows.unit or ())
 
     def request(
@@ -243,7 +243,7 @@ def check_program(
     """Refuse a program that reads anything but rows that a session has bound for it."""
     if not isinstance(program, Program):
         raise WrongKind(
-            what=f"a {type(program).__name__} is no program.",
+            what=f"a {type(program).__name__} is not a program.",
             why="what is carried out has a price and a digest.",
             do="hand over what discreet.plan_synthesis has planned, say.",
         )

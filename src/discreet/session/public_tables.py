@@ -115,7 +115,7 @@ class PublicTableReader:
         scans = (node for node in descend(relation) if isinstance(node, Scan))
         if not all(folded(scan.table) in self._public for scan in scans):
             raise NotPerUnit(
-                what="a private table stands where only public ones may.",
+                what="a private table is used where only public ones may.",
                 why="its rows would be shown without noise.",
                 do="list groups from public tables alone.",
             )
@@ -188,7 +188,7 @@ def check_keys(engine: Engine, schema: Schema) -> None:
                 raise BadPolicy(
                     what=f"table {table.name}: two of its rows agree on its key.",
                     why="a join with it could multiply the rows of a person.",
-                    do="declare columns that tell all rows apart, or mend the table.",
+                    do="declare columns that distinguish all rows, or mend the table.",
                 )
 
 
@@ -197,7 +197,7 @@ def _scan(table: TableFacts) -> Scan:
     if any(column.type is Type.FLOAT for column in columns_of_key):
         raise BadPolicy(
             what=f"table {table.name}: a column of its key is a float.",
-            why="nearly equal numbers do not tell rows apart.",
+            why="nearly equal numbers do not distinguish rows.",
             do="declare whole numbers or texts as the key.",
         )
     return Scan(table.name, tuple((column.name, column.type) for column in columns_of_key))

@@ -211,6 +211,6 @@ def answer_failed_error() -> EngineFailed:
     return EngineFailed(
         what="the answer could not be computed.",
         why="what is known of the reason may hold values of the data.",
-        do="ask the owner of the table to look.  What was charged stays charged, and the question "
+        do="ask the owner of the table to look.  The charge stays, and the question "
         "is closed until the owner reopens it.",
     )

@@ -199,13 +199,13 @@ def _check_column(table: TableFacts, name: str, sources: Mapping[str, Columns]) 
     if column is None:
         raise bad_table(
             table,
-            f"it has no column {name}, which says whose rows these are or tells them apart",
+            f"it has no column {name}, which says whose rows these are or distinguishes them",
             "correct the name, name its own unit = [...], link it to a table, or say public = true",
         )
     if column.stored is not None and column.stored.blurred:
         raise bad_table(
             table,
-            f"in the column {name}, which tells rows apart, different values are held for equal: "
+            f"in the column {name}, which distinguishes rows, different values are held for equal: "
             "by the collation of its texts, by blanks that fill them up, or because moments are "
             "rounded to microseconds",
             "store whole numbers, or texts with a collation by bytes and without padding",
@@ -214,7 +214,7 @@ def _check_column(table: TableFacts, name: str, sources: Mapping[str, Columns]) 
     if read is not None and (read, column.type) not in _APART:
         raise bad_table(
             table,
-            f"the column {name} tells rows apart, and different values of it could become the "
+            f"the column {name} distinguishes rows, and different values of it could become the "
             f"same {column.type.value.lower()}",
             "store it as whole numbers or texts",
         )
@@ -229,7 +229,7 @@ _FROM: Final = {
     "text": frozenset({"text"}),
     "uuid": frozenset({"text", "uuid"}),
 }
-"""What may be stored where a form is declared: from all of it the form follows without doubt."""
+"""What may be stored if a form is declared: from all of it the form follows without doubt."""
 
 Named = tuple[TableFacts, ColumnFacts]
 Forms = dict[tuple[str, str], str]

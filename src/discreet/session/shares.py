@@ -53,7 +53,7 @@ def read_share(given: object) -> Fraction:
 
 
 def amounts_of_plan(budget: Budget, plan: Plan) -> Sequence[int]:
-    """Return what a budget counts for a plan; a delta is spent only where it has to be."""
+    """Return what a budget counts for a plan; a delta is spent only if it has to be."""
     try:
         return budget.price(plan.loss)
     except WrongKind:

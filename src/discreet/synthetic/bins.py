@@ -77,7 +77,7 @@ def read_bins(given: object, names: tuple[str, ...]) -> dict[str, Bins]:
         wrong = [name for name in given if str(name).casefold() not in known]
         if wrong:
             raise OutOfRange(
-                f"bins are given for {wrong[0]}, which is no column of the table; name some of: "
+                f"bins are given for {wrong[0]}, which is not a column of the table; name some of: "
                 f"{', '.join(names)}."
             )
         chosen = {str(name).casefold(): value for name, value in given.items()}

@@ -18,7 +18,7 @@ Definition.  A column has the codes 0, 1, ..., in the order of its categories, b
 last code is NULL if the column may be NULL.  Bin i holds the numbers from its edge up to, and
 without, the next edge; of numbers that are not whole, the last bin holds its upper edge as well.
 Numbers outside the bounds count in the first or the last bin, as clamping would have it.  Days
-outside the periods, and values that are no category, have no code: their rows are left out.
+outside the periods, and values that are not a category, have no code: their rows are left out.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _coding(name: str, facts: Facts, bins: int) -> Coding:
 
 
 def equal_width(low: Fraction, high: Fraction, bins: int, *, whole: bool) -> tuple[Fraction, ...]:
-    """Return the edges of bins of equal width; each integer is in one where they are few.
+    """Return the edges of bins of equal width; each integer is in one if they are few.
 
     >>> [int(edge) for edge in equal_width(Fraction(0), Fraction(5), 3, whole=True)]
     [0, 2, 4, 6]
@@ -415,7 +415,7 @@ class CodedColumn:
         return self.coding.one_to_one
 
     def code(self, value: object) -> int | None:
-        """Return the code of a value; None where its row would be left out."""
+        """Return the code of a value; None if its row would be left out."""
         if value is None:
             return self.coding.size if self.nullable else None
         return self.coding.code(value)
@@ -430,7 +430,7 @@ class CodedColumn:
             case NumberBins(whole=whole):
                 return replace(self, coding=NumberBins(edges=edges, whole=whole))
             case Categories() | Periods():
-                message = f"{self.name} is no column of numbers in bins"
+                message = f"{self.name} is not a column of numbers in bins"
                 raise TypeError(message)
             case _:
                 assert_never(self.coding)

@@ -94,7 +94,7 @@ class Evidence:
 
     ``method`` are the name and the public parameters of the method; ``domain`` has the bins that
     were bought, if any.  ``rows`` are the rows that DualQuery released, as codes. ``spent`` is the
-    price of what was measured, in rho, or in epsilon where ``pure``: at most what was charged.
+    price of what was measured, in rho, or in epsilon if ``pure``: at most what was charged.
     ``sources`` are the states of the tables that were read.
     """
 

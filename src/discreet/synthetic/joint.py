@@ -10,11 +10,11 @@ unit counts in at most ``groups`` combinations, with at most ``high`` rows in ea
 is what comes back, as codes and counts, and a *marginal* adds up the counts of some columns.
 
 Theorem (key ``joint-histogram``).  Let one unit be added or removed, and let the request bound it
-to m groups of r rows; m = r = 1 where each row is a unit.  Then every marginal moves by at most
+to m groups of r rows; m = r = 1 if each row is a unit.  Then every marginal moves by at most
 m r in L1, and therefore in L2, always in one direction; if one unit replaces another, by at most 2
 m r in L1 and by the root of 2 times m r in L2, and a single cell by at most m r.
 
-What one unit moves: each measurement and each selection of a program, as a leaf with its price.
+How one unit moves each measurement and each selection of a program, as a leaf with its price.
 
 Programs are planned and carried out with the same leaves.
 
@@ -24,7 +24,7 @@ public number); a score of a cell is the distance between its count and a public
 numbers are rounded to a fixed grid of 2**-20 rows first, so that scores are integers on the grid.
 
 Theorem (key ``synthetic-scores``).  Let one unit move the joint histogram by at most d rows (key
-``joint-histogram``).  Then a score of weight w moves by at most w d, and by 2 w d where one unit
+``joint-histogram``).  Then a score of weight w moves by at most w d, and by 2 w d if one unit
 replaces another; the score of a cell moves by at most d either way.
 Proof.  By the triangle inequality a distance to fixed numbers moves by at most as much as the
 counts do in L1; for one cell, by as much as its count does.  Rounding concerns public numbers

@@ -3,7 +3,7 @@
 Trust: kernel.  Planning reads nothing private and spends nothing; synthesis is one program of the
 session, charged before a row is read and recorded before any release.
 
-What a call asks for: the question, the domain and the price of a synthetic table.
+The request of a call: the question, the domain and the price of a synthetic table.
 
 Everything comes from the arguments, the schema and the policy.
 """
@@ -176,7 +176,7 @@ def synthesize(session: Session, plan: SynthesisPlan, *, confirm: bool = False) 
     """
     if not isinstance(plan, SynthesisPlan):
         raise WrongKind(
-            f"a {type(plan).__name__} is no plan of a synthetic table; plan it first: "
+            f"a {type(plan).__name__} is not a plan of a synthetic table; plan it first: "
             "discreet.plan_synthesis(session, 'visits', epsilon=1, delta=1e-9)."
         )
     stored = session.perform(plan.program, confirm=confirm)
@@ -250,7 +250,7 @@ def question_of_rows(
         raise WrongKind("columns are not given by their names; write columns=['ward', 'age'], say.")
     if not isinstance(limits, QuestionLimits | None):
         raise WrongKind(
-            f"a {type(limits).__name__} is no limit; write limits=discreet.limits(max_rows=5, "
+            f"a {type(limits).__name__} is not a limit; write limits=discreet.limits(max_rows=5, "
             "max_groups=2), say."
         )
     if isinstance(source, str):
@@ -261,7 +261,7 @@ def question_of_rows(
         relation, names = source.relation(), tuple(columns or ())
     else:
         raise WrongKind(
-            f"a {type(source).__name__} is no table; give the name of a table, or "
+            f"a {type(source).__name__} is not a table; give the name of a table, or "
             "discreet.query.table('visits').where('age >= 18')."
         )
     if not names or isinstance(columns, str) or len({*map(folded, names)}) != len(names):
@@ -338,7 +338,7 @@ def with_budget_delta(ask: RequestedPrice, budget: Budget | None) -> RequestedPr
 
 
 def rho_asked(ask: RequestedPrice) -> Fraction | None:
-    """Return the largest rho, nearly, that is proved to keep the price; None where it is pure."""
+    """Return the largest rho, nearly, that is proved to keep the price; None if it is pure."""
     if ask.rho is not None or ask.epsilon is None:
         return ask.rho
     return rho_within(ask.epsilon, ask.delta) if ask.delta else None

@@ -48,7 +48,7 @@ from discreet.units import PrivacyUnit
 class SyntheticDraw:
     """Draws the evidence of a synthetic table from the joint histogram.
 
-    ``bought`` are bins that are bought first; None where all bins are public.
+    ``bought`` are bins that are bought first; None if all bins are public.
     """
 
     domain: Domain

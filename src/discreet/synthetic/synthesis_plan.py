@@ -44,7 +44,7 @@ class SynthesisPlan(Explainable):
     number of selections, and ``noise`` the standard deviation of the counts of one column (of the
     number of rows, for DualQuery).
     ``one_way`` is the predicted error of the counts of each column, as a share of ``size`` rows
-    (half of the L1 distance, in the mean): None if no size is given.  ``seconds`` estimates how
+    (half of the L1 distance, on average): None if no size is given.  ``seconds`` estimates how
     long one core may be busy, if that is noticeable.
     """
 
@@ -188,7 +188,7 @@ class SynthesisPlan(Explainable):
     def _errors(self) -> Iterator[Branch]:
         if self.one_way is not None:
             lines = tuple(Branch(f"{name}: {100 * share:.2g} %") for name, share in self.one_way)
-            yield Branch(f"gets single columns wrong, in the mean, by shares of {self.size}", lines)
+            yield Branch(f"gets single columns wrong, on average, by shares of {self.size}", lines)
         elif self.size is None:
             yield Branch("forecasts no errors: give size, about how many rows there are")
 

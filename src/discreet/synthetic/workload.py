@@ -14,13 +14,13 @@ A workload selects the measurements, and lowers no price: marginals and queries 
 marginal and any query.
 
 Definition.  A *condition* on a column allows some of its codes: those of one value, all others
-(NULL too), or those from one value up to another.  Values share a code where they share a bin, so a
+(NULL too), or those from one value up to another.  Values share a code if they share a bin, so a
 range is that of all bins that it touches.  A *counting query* counts the rows that meet a condition
 on each of some columns.
 
 Its count is a sum of cells of the marginal of these columns.  So a unit moves it by no more than it
 moves the marginal (keys ``query-counts`` and ``bounded-contribution``), and methods that measure
-marginals get it right where they get the marginal right: queries count as weights of marginals.
+marginals get it right if they get the marginal right: queries count as weights of marginals.
 DualQuery draws the queries themselves: a condition that allows several codes is a conjunction of
 negations, one for each code that it does not allow.
 """

@@ -22,7 +22,7 @@ This theorem prices steps with so little noise that an accountant would charge a
 hundreds for each: a sum with a noise multiplier of 1/20 costs a sampled row an epsilon of about
 200, which is no protection, and only the small sampling rate hides the row.
 
-What the history does not say is taken on trust, and named in the entry: that samples were Poisson
+Facts missing from the history are taken on trust and named in the entry: that samples were Poisson
 samples (``poisson_sampling=True``), one a step; that rows were clipped one by one; that steps
 counted the actual draws.  Floating-point noise, which is distinguishable from real noise, is not
 covered (docs/known-weaknesses.md).

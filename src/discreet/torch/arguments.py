@@ -146,7 +146,7 @@ def data_of(data: object, unit: PrivacyUnit) -> tuple[Tensor, Tensor, Any]:
     if isinstance(data, Inquiry):
         raise NotSampled(
             what="the data is a table of a session.",
-            why="a run is refused if there are more units than its population, and whoever asks "
+            why="a run is refused if there are more units than its population, and anyone who asks "
             "a session must not learn from a refusal how many there are.",
             do="fit a model of discreet.models on the table, such as "
             "LogisticRegression(...).fit(table, label=...); whoever holds the rows gives arrays.",

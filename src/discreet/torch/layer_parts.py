@@ -10,7 +10,7 @@ not matter how it was rounded on the way, as long as it depends on unit i alone.
 factors g and a multiply in float64, where products of float32 or narrower numbers neither overflow
 nor underflow; float64 factors are flushed to zero below 2**-500.
 
-Theorem (key ``short-sums``).  Where each coordinate of a contribution is one product of floats (a
+Theorem (key ``short-sums``).  If each coordinate of a contribution is one product of floats (a
 vector of floats, or an outer product), the products of a scaled contribution have its own norm, at
 most C.  A chunk of them is added up in float32, and eight such sums: there are :func:`roundings`
 between a product and a number that is then added up in float64.  So a total of B contributions is
@@ -229,8 +229,8 @@ class LayerPart(ABC):
         """Add the scaled contributions of all units to the totals.
 
         Sums are in float64.  Scales in float32 and chunks of some lines allow short sums in float32
-        where each coordinate is one product (:mod:`discreet.torch.layer_parts`).
-        ``drop`` may be false where all norms are finite.
+        if each coordinate is one product (:mod:`discreet.torch.layer_parts`).
+        ``drop`` may be false if all norms are finite.
         """
 
 
@@ -267,7 +267,7 @@ def _raised_norms(roots: Tensor, width: int) -> Tensor:
 
 
 def _root_of_squares(lines: Tensor) -> Tensor:
-    """Return norms in float32, infinite where a square is; PyTorch squares no number on its own."""
+    """Return norms in float32, infinite if a square is; PyTorch squares no number on its own."""
     if lines.shape[-1] == 1:
         return lines[..., 0].float().square().sqrt()
     return torch.linalg.vector_norm(lines, dim=-1, dtype=torch.float32)

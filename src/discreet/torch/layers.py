@@ -6,9 +6,9 @@ Trust: kernel.
 contribution is the sum of g_t a_t^T and the bias's the sum of g_t.  At one position, the squared
 norm of both is |g|^2 (|a|^2 + 1) and the span |g| (|a| + 1).  At several, that of the weight is the
 sum over t, t' of (g_t . g_t')(a_t . a_t'), and its span the sum of |g_t||a_t|, each norm with
-2**-56 added to it: numbers below 2**-126 may count in a sum and not in a norm, where threads flush
+2**-56 added to it: numbers below 2**-126 may count in a sum and not in a norm, if threads flush
 them or do not, and must not be scaled up.  In float64 the double sum is off by at most g span^2, g
-being the rounding of p + q + 4 operations and the additions: it is added.  Where positions are
+being the rounding of p + q + 4 operations and the additions: it is added.  If positions are
 many, the sum of g_t a_t^T is formed as floats, and is the contribution; so is the sum of g_t,
 wherever there are several.
 
@@ -67,7 +67,7 @@ _TALL: Final = 8
 
 def refuse_linear(layer: nn.Module) -> str | None:
     """Say why a layer is not covered by the theorem, or nothing."""
-    return None if type(layer) is nn.Linear else f"{type(layer).__name__} is no plain Linear"
+    return None if type(layer) is nn.Linear else f"{type(layer).__name__} is not a plain Linear"
 
 
 def linear_parts(
@@ -118,7 +118,7 @@ def refuse_transposed(layer: nn.Module) -> str | None:
     return (
         None
         if matrix and isinstance(bias, nn.Parameter)
-        else "its weight is no matrix, or it has no bias"
+        else "its weight is not a matrix, or it has no bias"
     )
 
 
@@ -224,7 +224,7 @@ CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 def refuse_convolution(layer: nn.Module) -> str | None:
     """Say why a layer is not covered, or nothing."""
     if type(layer) not in CONVOLUTIONS:
-        return f"{type(layer).__name__} is no plain convolution"
+        return f"{type(layer).__name__} is not a plain convolution"
     if layer.padding_mode != "zeros":
         return f"its padding mode is {layer.padding_mode!r}"
     return None
@@ -282,7 +282,7 @@ def _windows(layer: Convolution, inputs: Tensor, *, last: bool) -> Tensor:
     """Return what each weight is multiplied by at each place, as a view of as few copies.
 
     Its dimensions are rows, groups, then channels, kernel and places, or with ``last`` places,
-    kernel and channels.  The last axis is cut first: where its windows are short, copies of them
+    kernel and channels.  The last axis is cut first: if its windows are short, copies of them
     make lines of the others long.
     """
     others = len(layer.kernel_size) - 1
@@ -326,7 +326,7 @@ def refuse_root_mean_square(layer: nn.Module) -> str | None:
     names = {name for name, _ in layer.named_parameters(recurse=False)}
     if plain and names == {"weight"} and isinstance(_epsilon(layer), float):
         return None
-    return "it is no plain normalization by the root mean square"
+    return "it is not a plain normalization by the root mean square"
 
 
 def _epsilon(layer: nn.Module) -> Any:
@@ -354,7 +354,7 @@ def refuse_normalization(layer: nn.Module) -> str | None:
     """Say why a layer is not covered, or nothing."""
     if type(layer) in NORMALIZATIONS:
         return None
-    return f"{type(layer).__name__} is no plain normalization of single examples"
+    return f"{type(layer).__name__} is not a plain normalization of single examples"
 
 
 def normalization_parts(
@@ -386,7 +386,7 @@ def _per_unit(layer: nn.Module, values: Tensor, units: int) -> Tensor:
 def refuse_embedding(layer: nn.Module) -> str | None:
     """Say why a layer is not covered, or nothing."""
     if type(layer) is not nn.Embedding:
-        return f"{type(layer).__name__} is no plain Embedding"
+        return f"{type(layer).__name__} is not a plain Embedding"
     special = {
         "max_norm": layer.max_norm is not None,
         "scale_grad_by_freq": layer.scale_grad_by_freq,

@@ -25,7 +25,7 @@ of earlier attempts are not charged twice.
 An attempt belongs to one process: a forked child is refused before each step
 (:mod:`discreet.torch.progress`).
 
-What a run pays: all of it before its first row, and lost steps once more.
+The charges of a run: all of it before its first row, and lost steps once more.
 
 Key ``marked-steps``: an attempt that begins below the mark that it goes by is charged for the steps
 in between, which may have been observed.  They are a release of their own, with their share of
@@ -101,7 +101,7 @@ class Marks:
         self.check()
 
     def check(self) -> None:
-        """Refuse to go on where a later attempt is on record."""
+        """Refuse to go on if a later attempt is on record."""
         since = run_history(self._ledger, self._key, after=self._seq)
         if since.attempts > self._attempt:
             raise RunFenced(

@@ -166,7 +166,7 @@ class NoiseAhead:
 
 
 def _shared_file(size: int) -> IO[bytes]:
-    """Return a file without a name: in memory, or where that cannot be, among temporary ones."""
+    """Return a file without a name: in memory, or if that cannot be, among temporary ones."""
     try:
         return _reserved(size, "/dev/shm")  # noqa: S108  it has no name there
     except OSError:

@@ -2,7 +2,7 @@
 
 Trust: kernel.
 
-A batch is cut into micro-batches; the last one is padded by zeros where the graphs of a GPU need
+A batch is cut into micro-batches; the last one is padded by zeros if the graphs of a GPU need
 one shape (:mod:`discreet.torch.graphs`).  Norms decide scales on the CPU
 (:mod:`discreet.torch.clipping`); products are added up in float64 on the device of the model.  The
 scale of an unused position is zero, so the model's output on padding does not matter.

@@ -1,4 +1,4 @@
-"""Per-example gradients: from recorded factors where a theorem covers each layer, else by ``vmap``.
+"""Per-example gradients: from recorded factors if a theorem covers each layer, else by ``vmap``.
 
 Trust: kernel.
 
@@ -14,7 +14,7 @@ Hooks exist during a call only: the model stays the user's own.
 *Example by example*.  If any trainable layer is not covered (other padding, attention modules,
 recurrent layers, weights used twice, bare parameters), the whole model is differentiated by
 ``vmap(grad)``; the contribution is the vector of floats that comes out.  Slower, and as large as
-the model for each example.  Where ``vmap`` has no rule for an operation (GRU, RNN, activation
+the model for each example.  If ``vmap`` has no rule for an operation (GRU, RNN, activation
 checkpointing), gradients are computed one after another.
 """
 
@@ -348,7 +348,7 @@ def check_model(model: object) -> nn.Module:
             raise ExamplesMix(
                 what=f"{type(module).__name__} '{name}' has a max_norm.",
                 why="it scales the lines of the tokens that it meets in place, so that weights "
-                "tell which tokens there are, without noise.",
+                "say which tokens there are, without noise.",
                 do="leave max_norm out.",
             )
     return model
@@ -411,7 +411,7 @@ def choose(
 def _examples(
     model: nn.Module, objective: SummedObjective, inputs: Tensor, targets: Tensor, why: str
 ) -> ExampleGradients:
-    """Return the way by single gradients: all at once, or one by one where vmap has no rule."""
+    """Return the way by single gradients: all at once, or one by one if vmap has no rule."""
     failures: list[Exception] = []
     for one_by_one in (False, True):
         examples = ExampleGradients(model, objective, one_by_one=one_by_one)

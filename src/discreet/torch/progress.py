@@ -3,7 +3,7 @@
 Trust: kernel (T3).
 
 A checkpoint is one file, written aside and renamed, or not there at all.  It holds the weights, the
-optimizer and the step; never a random generator, since noise that is drawn twice would tell of
+optimizer and the step; never a random generator, since noise that is drawn twice would reveal
 data.  It begins with the SHA-256 digest of everything after it, and names the run that it belongs
 to.  A report is made of public values alone.
 """

@@ -86,7 +86,7 @@ class RowTensors:
         return RowShape.of(self.inputs), RowShape.of(self.targets)
 
     def take(self, rows: NDArray[np.int64], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Return inputs and targets of rows, zeros where the number is -1, and which are real.
+        """Return inputs and targets of rows, zeros if the number is -1, and which are real.
 
         The latter stays on the CPU: it is known there, and no GPU must be waited for.  Views of a
         row come one after another.
@@ -135,7 +135,7 @@ def fresh_coins(device: torch.device, entropy: Entropy) -> Iterator[None]:
     """Seed PyTorch's generators from secret bits for a while, and give the user's back.
 
     Dropout and views draw from them.  With a seed that the reader of a published script knows,
-    masks of others would tell whether a unit is there.  On a CPU the whole state of MT19937 is
+    masks of others would say whether a unit is there.  On a CPU the whole state of MT19937 is
     secret, since a seed keeps 32 bits of it.
     """
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):

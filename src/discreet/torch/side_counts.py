@@ -12,7 +12,7 @@ Theorem (key ``side-counts``; Andrew, Thakkar, McMahan and Ramaswamy 2021 for a 
 such coordinates one unit moves the sum by at most (C^2 + m w^2)^(1/2) in L2 before slack.  If other
 rows in the batch change the norm or the objective of a unit by a share of at most t, its
 coordinates move by at most 3 t w each.
-    Proof.  Coordinates are orthogonal, and |e_i| <= 1.  Where e_i is not constant, x_i <= 3/2 and
+    Proof.  Coordinates are orthogonal, and |e_i| <= 1.  If e_i is not constant, x_i <= 3/2 and
     o_i <= M, so 2 x_i moves by at most 3 t and 2 o_i / M by 2 t; cutting moves numbers no further
     apart.
 A hard count has no such bound: a norm next to its threshold moves it by 1, however small t is.
@@ -66,7 +66,7 @@ class SideCounts:
         known = set(wanted) <= set(_KNOWN) and wanted.get("clipped", True) is True
         if not known or not isinstance(metrics, Mapping | None):
             raise OutOfRange(
-                "metrics is no mapping, has another name than 'clipped' and 'objective', or "
+                "metrics is not a mapping, has another name than 'clipped' and 'objective', or "
                 '\'clipped\' is not True: give, say, metrics={"objective": 5, "clipped": '
                 "True}."
             )
@@ -82,7 +82,7 @@ class SideCounts:
 
     def centered_objectives(self, values: Scales) -> Scales:
         """Return e of each mean objective; NaN counts as the largest."""
-        assert self.most is not None  # noqa: S101  asked for where it is bought
+        assert self.most is not None  # noqa: S101  asked for if it is bought
         with np.errstate(all="ignore"):
             cut = np.clip(2 * values / float_down(self.most) - 1, -1.0, 1.0)
         return np.where(np.isnan(cut), 1.0, cut)

@@ -216,7 +216,7 @@ def _offer(
     price: tuple[str, str],
 ) -> Remeasure:
     """Plan another draw; this spends nothing."""
-    assert progress.release is not None  # noqa: S101  asked for where there is one
+    assert progress.release is not None  # noqa: S101  asked for if there is one
     desk, more = desk_of(request), _another(progress, price)
     bought = desk.open.asked(visitor.caller, facts.name)
     return remeasure_of(

@@ -152,7 +152,7 @@ def sparkline(
 
 
 def guarantee_words(budget: Budget) -> str:
-    """Say what a budget promises, and which epsilon that is where it is counted otherwise.
+    """Say what a budget promises, and which epsilon that is if it is counted otherwise.
 
     >>> from discreet.accounting import Budget
     >>> guarantee_words(Budget(epsilon=1)), guarantee_words(Budget(rho="0.1"))

@@ -256,7 +256,7 @@ class MechanismFacts:
 
 
 def mechanism_facts(entry: Mapping[str, Any]) -> list[MechanismFacts]:
-    """Return the mechanisms of a charge; none where a later version wrote them.
+    """Return the mechanisms of a charge; none if a later version wrote them.
 
     >>> from discreet.accounting import encode
     >>> from discreet.mechanisms import Laplace
@@ -288,7 +288,7 @@ def _facts(leaf: Leaf, times: int) -> MechanismFacts:
 
 
 def _exact(value: object) -> str:
-    """Say a number exactly, and roughly where that is hard to read."""
+    """Say a number exactly, and roughly if that is hard to read."""
     if not isinstance(value, Fraction) or value.denominator == 1:
         return str(value)
     near = f"{float(value):.4g}"

@@ -76,7 +76,7 @@ class Clicked:
             if not table.unit:
                 raise WrongKind(
                     what="this table does not name people.",
-                    why="only a column that names people tells how many there are.",
+                    why="only a column that names people says how many there are.",
                     do="count rows instead.",
                 )
             return f"COUNT(DISTINCT {_quoted(table.unit[0])}) AS people"
@@ -90,7 +90,7 @@ class Clicked:
         column = _column(table, self.column)
         if not column.type.is_number:
             raise WrongKind(
-                what=f"{column.name} is no number.",
+                what=f"{column.name} is not a number.",
                 why="totals, means and medians are of numbers.",
                 do="choose a column of numbers, or count rows.",
             )

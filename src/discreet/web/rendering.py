@@ -187,7 +187,7 @@ def assets() -> Mapping[str, tuple[bytes, str, str]]:
 
 
 def asset(name: str, known: str | None) -> Response:
-    """Return one of these files, or nothing where the browser has it already."""
+    """Return one of these files, or nothing if the browser has it already."""
     if name not in assets():
         return PlainTextResponse("Not found.", status_code=404, headers=dict(HEADERS))
     content, kind, tag = assets()[name]

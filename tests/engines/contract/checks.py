@@ -21,7 +21,7 @@ from tests.reference.engine import Reference
 
 SENTENCE = """EngineFailed[E701]: the engine could not compute the answer.
   Why: what it says about the reason may hold values of the data.
-  Do:  ask the owner of the table to look; what was charged stays charged."""
+  Do:  ask the owner of the table to look; the charge stays."""
 
 
 def expected(asked):

@@ -57,7 +57,7 @@ def test_a_database_has_tables(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "postgresql://u:pa55word/db/t",  # the host is missing, and this is no port
+        "postgresql://u:pa55word/db/t",  # the host is missing, and this is not a port
         "postgresql://u:pa55/word@h/db/t",
         "postgresql://u:pa55@word@h/db/t",
         "postgresql://u:pa55word@h/db/t@x",

@@ -94,7 +94,7 @@ def outside_scores(scores: object, *, shadow_scores: object) -> Floats:
 
 
 def _variance(centered: Floats, counts: NDArray[np.int64]) -> Floats:
-    """Return the variance of every example, or that of all together where runs are few."""
+    """Return the variance of every example, or that of all together if runs are few."""
     squares = (centered**2).sum(axis=0)
     free = int(np.maximum(counts - 1, 0).sum())
     together = float(squares.sum()) / max(free, 1)

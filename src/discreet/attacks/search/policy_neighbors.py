@@ -5,7 +5,7 @@ Trust: public.
 Tables of ordinary people are made up from what the policy says about columns.  A *visitor* comes,
 or does not come, and goes beyond one thing at a time: bounds on both sides, rows, groups, listed
 categories, values that are missing or no numbers, and rows of linked tables; by one, and by many.
-What an owner promises of all tables holds in these too: keys are unique, columns that are constant
+The owner's promises hold in these tables, too: keys are unique, columns that are constant
 for a unit are, and each key that a link leads to belongs to one unit.
 """
 

@@ -1,7 +1,7 @@
 """Addresses of tables on a PostgreSQL server, and connections to it.
 
 Trust: kernel.  A password stands in an address; it is handed to the server, and shown nowhere.
-What the driver says when something fails can hold a password or values of the data: it is read here
+The driver's error messages can contain a password or values of the data: it is read here
 at most, and never passed on.
 
 Definition.  An address is ``postgresql://role:password@host:port/database/table?option=value``, as
@@ -185,9 +185,9 @@ _SETTINGS: Final = (
     "SET LOCAL row_security = off",
     "SET LOCAL statement_timeout = 0",
 )
-"""What a transaction runs with, whatever role, database and environment say.
+"""The settings of a transaction, which override role, database and environment.
 
-``row_security = off`` is no way around policies: where one would hide rows, the server refuses.
+``row_security = off`` is no way around policies: if one would hide rows, the server refuses.
 """
 
 

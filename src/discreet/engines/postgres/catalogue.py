@@ -45,7 +45,7 @@ WITH RECURSIVE part (oid) AS (
     WHERE n.nspname = $1 AND c.relname = $2
     UNION SELECT i.inhrelid FROM pg_inherits AS i JOIN part ON i.inhparent = part.oid)
 """
-"""A table, and all that lies below it."""
+"""A table, and all that is below it."""
 
 _TABLE: Final = f"""
 {_PARTS}

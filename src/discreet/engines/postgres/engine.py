@@ -192,7 +192,7 @@ class Postgres(SqlEngine):
     ) -> list[TableDescription]:
         """Refuse tables with another form than at opening, and keys that are none any more.
 
-        A join is taken not to multiply rows where it compares all columns of a key.
+        A join is taken not to multiply rows if it compares all columns of a key.
         """
         whole = [self._addresses[t].sql for t in tables if self._described[t].whole]
         if whole:

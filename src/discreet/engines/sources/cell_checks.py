@@ -12,12 +12,12 @@ CSV files are checked byte by byte.  Those that are packed are unpacked once by 
 refuses some that Python unpacks, such as those with padding behind them.
 
 Definition.  A Parquet file keeps, for each column of each row group, the least and the greatest
-value and the number of NULLs.  These *hold* if every cell, as DuckDB reads it, lies between the two
+value and the number of NULLs.  These *hold* if every cell, as DuckDB reads it, is between the two
 values, and as many cells are NULL.
 DuckDB trusts them: it drops filters and clamps that they make superfluous, and packs keys into the
 bits that they leave.  So a damaged page could undo the bounds that a price rests on.  And in sound
-files no statistics tell of NaN, which DuckDB takes to be above all numbers.
-Where some statistics do not hold, DuckDB answers from the cells alone, which takes longer.  A file
+files no statistics reveal NaN, which DuckDB takes to be above all numbers.
+If some statistics do not hold, DuckDB answers from the cells alone, which takes longer.  A file
 that changes after that is refused (:mod:`discreet.engines.sources.identity`).
 """
 
@@ -152,7 +152,7 @@ def _can_be_read(
 def _read(column: str, kind: str) -> str:
     """Print a condition that is true if all cells of a column can be read, and looks at each.
 
-    No statistics can stand in for a hash.  Texts in a database file are handed out as they lie
+    No statistics can be in for a hash.  Texts in a database file are handed out as they lie
     there, so it is decoded whether they are texts at all.
     """
     cell = name(column)

@@ -20,10 +20,10 @@ A moment with an offset is the moment in UTC; one without is what it says.
 
 Lemma (key ``whole-cells``).  Under any two formats a text is the same INTEGER, or NULL under one.
 Proof.  A text of digits alone is the same number in both.  Otherwise let ``s`` be its last sign
-that is no digit (but for a sign in front).  If three digits follow, ``s`` is ``t``, for ``d`` is
+that is not a digit (but for a sign in front).  If three digits follow, ``s`` is ``t``, for ``d`` is
 never followed by three; the text is then groups of three between ``s``, and its digits are the
 number.  If another number of digits follows, ``s`` is ``d``, these are zeros, and the number is
-what stands before: digits alone, or groups, in which a second sign can be ``t`` only.
+what is before: digits alone, or groups, in which a second sign can be ``t`` only.
 Whether a number has 64 bits is no matter of the format.
 So tables that name people by whole numbers name them alike, whatever is declared of their numbers.
 This is said of a text: in other letters, or between other separators, a cell is another text.

@@ -13,7 +13,7 @@ the last quote is a closing one.  A quote right after a closing one is the secon
 quote inside a field.  Lines end with LF or CR LF outside of quotes; a CR alone stands only inside.
 Then a line end is one of a record if and only if an even number of quotes precedes it, whatever the
 fields contain.
-The bytes are UTF-8, or Latin-1 where that is declared, in which 0x80 to 0x9F stand for no letter;
+The bytes are UTF-8, or Latin-1 if that is declared, in which 0x80 to 0x9F stand for no letter;
 no record is longer than the reader takes.  Records that are too short or
 too long are left to the reader, since they concern no other record.
 
@@ -150,7 +150,7 @@ class CsvStructure:
         return outside
 
     def _measure(self, size: int, first: int, last: int) -> None:
-        """Count the bytes of the record that goes on, where records end at some places or none."""
+        """Count the bytes of the record that goes on, if records end at some places or none."""
         if first < 0:
             self._length += size
         elif self._length + first > LONGEST_RECORD:
@@ -170,7 +170,7 @@ def _refused(what: str) -> UnreadableSource:
 
 
 def not_encoded(encoding: str) -> UnreadableSource:
-    """Return the error for bytes that are no letters of an encoding.
+    """Return the error for bytes that are not letters of an encoding.
 
     >>> print(not_encoded("utf-8").what)
     a CSV file is not UTF-8.

@@ -4,19 +4,19 @@ Trust: kernel.
 
 Columns are read by name: files of one table may have them in different orders.
 The columns of CSV files are the words of their first line, and all of them are TEXT; what a policy
-declares them to be is read from that text (:mod:`discreet.engines.sources.cells`), NULL where it
+declares them to be is read from that text (:mod:`discreet.engines.sources.cells`), NULL if it
 does not fit.  An empty field is NULL.
 How a file is written follows from the policy, its ending and its first line, and from no row.
-Definition.  Where nothing is declared, the separator of a .csv file is the semicolon if its first
+Definition.  If nothing is declared, the separator of a .csv file is the semicolon if its first
 line has semicolons outside of quotes, and neither commas nor tabs; it is the tab if it has tabs
 alone; and else it is the comma.
 No line can make reading fail, or move the rows of others.  A line that is too short is filled up
 with NULL, and of one that is too long the rest is left out.  Where lines end is beyond doubt,
 because each file is checked as a whole when it is opened
-(:mod:`discreet.engines.sources.csv_structure`). What a file is called where it is named says how
+(:mod:`discreet.engines.sources.csv_structure`). The name of a file says how
 it is read, wherever a link leads from there.
 
-Where DuckDB is given a path to read, it takes ``*``, ``?`` and ``[`` for signs of a pattern: a file
+If DuckDB is given a path to read, it takes ``*``, ``?`` and ``[`` for signs of a pattern: a file
 called ``a?.csv`` would stand for ``ab.csv`` too, whose rows would count twice.
 Definition.  The pattern of a path has ``[*]``, ``[?]`` and ``[[]`` in place of these signs.
 Proposition.  It matches this path, and no other.  Proof.  A class of one sign matches that sign

@@ -6,7 +6,7 @@ A frame shares its memory with its maker, who may change it while a session is o
 made once, and checked and read in its place.
 
 The type of a column is that of its array or its dtype.  A pandas column of Python objects is TEXT,
-and what is no text in it is NULL.  Columns of other types are there, but cannot be named.
+and what is not text in it is NULL.  Columns of other types are there, but cannot be named.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from discreet.engines.sources.source import (
 )
 from discreet.engines.sources.source import quoted_name as name
 
-if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
+if TYPE_CHECKING:  # loaded by anyone who makes a dataset, because it takes pandas along
     import pyarrow.dataset as ds
 
 _BYTE: Final = 8
@@ -168,7 +168,7 @@ def from_arrow(
 ) -> Frame:
     """Copy the columns of an Arrow table that can be read, and check the copy once.
 
-    What was another kind of frame before says so, with its own names of types.
+    A frame converted from another kind says so, with its own names of types.
     """
     check_names(table.schema.names, what="columns")
     arrays, hidden = {}, []
@@ -205,7 +205,7 @@ def from_pandas(frame: Any) -> Frame:
     """Take a pandas data frame, column by column."""
     if not all(isinstance(column, str) for column in frame.columns):
         raise unreadable(
-            "a column of the data frame has a name that is no text.",
+            "a column of the data frame has a name that is not text.",
             do="rename the columns, such as df.rename(columns=str).",
         )
     check_names(list(frame.columns), what="columns")

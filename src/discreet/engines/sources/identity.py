@@ -6,7 +6,7 @@ Names, types, units and keys are learned when a source is opened.  They are true
 what is read later only if the source has not changed since.
 
 Definition.  The state of a file is its device, inode, size, time of modification, time of change,
-and the first and last 4 KiB of its bytes, where CSV files have their names and Parquet files their
+and the first and last 4 KiB of its bytes, if CSV files have their names and Parquet files their
 schema.  A file that was changed less than 20 ms ago is looked at again after that time.
 Proposition.  If a file is in the same state before and after it was read, what was read is what was
 opened.  Proof.  The system stamps every change of bytes, name or links with the time of change,
@@ -52,7 +52,7 @@ class Identity:
 
     Attributes:
         kind: what it is: "csv", "parquet", "duckdb", "dataset", "frame", "postgresql" or "spark".
-        columns: the names of its columns, and their types where it has any.
+        columns: the names of its columns, and their types if it has any.
         state: a digest of its state; None for a copy in memory, which nobody can change.
         content: returns a digest of every value in it; None if these cannot be read here.
         places: what it is read from: two tables with a place in common have rows in common.  None
@@ -117,7 +117,7 @@ class FileStamp:
     ) -> None:
         """Take a function that lists the files, also those that may be missing.
 
-        ``part`` names what is read of each file, where that is not all of it.
+        ``part`` names what is read of each file, if that is not all of it.
         """
         self.kind = kind
         self._find = find
@@ -139,7 +139,7 @@ class FileStamp:
         return paths == self.paths and tuple(map(FileState.of, paths)) == self._states
 
     def content(self) -> str:
-        """Return a digest of all bytes, whatever the files are called."""
+        """Return a digest of all bytes, regardless of file names."""
         states = zip(self.paths, self._states, strict=True)
         return joined_digest(_digest(path) for path, state in states if state is not None)
 
@@ -172,7 +172,7 @@ def found_files(address: str) -> tuple[str, ...]:
 
 
 def _matches(address: str) -> list[str]:
-    """Return the paths that match a pattern; an existing path is no pattern."""
+    """Return the paths that match a pattern; an existing path is not a pattern."""
     path = Path(address)
     there = next((part for part in (path, *path.parents) if os.path.exists(part)), None)  # noqa: PTH110 (never raises)
     if there == path or there is None:
@@ -280,7 +280,7 @@ def digest_of(state: object) -> str:
 
 
 def joined_digest(digests: Iterable[str]) -> str:
-    """Return one digest for several, whatever their order."""
+    """Return one digest for several, regardless of their order."""
     return hashlib.sha256("".join(sorted(digests)).encode("ascii")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Opening sources, whatever their kind.
+"""Opening sources, regardless of their kind.
 
 Trust: kernel.
 
@@ -41,7 +41,7 @@ from discreet.engines.sources.source import (
 )
 from discreet.requests.csv_format import CsvFormat
 
-if TYPE_CHECKING:  # loaded by whoever makes a dataset, because it takes pandas along
+if TYPE_CHECKING:  # loaded by anyone who makes a dataset, because it takes pandas along
     import pyarrow.dataset as ds
 
 
@@ -211,6 +211,6 @@ def _frame(data: Any) -> TableSource:
 
 
 def _is(data: object, library: str, kind: str) -> bool:
-    """Recognize a class of a library; whoever made the value has loaded it."""
+    """Recognize a class of a library; anyone who made the value has loaded it."""
     loaded = sys.modules.get(library)
     return loaded is not None and isinstance(data, getattr(loaded, kind))

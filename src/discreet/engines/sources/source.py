@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # takes its time, and few sources need it
 
 
 Places = frozenset[tuple[object, ...]]
-"""Files by device and inode, or what else tells apart where rows are read."""
+"""Files by device and inode, or by whatever identifies where rows are read."""
 
 
 class Stamp(Protocol):
@@ -61,9 +61,9 @@ class TableSource(ABC):
     stamp: Stamp
     """What was seen of it before anything was read."""
     types: Mapping[str, str] = MappingProxyType({})
-    """What the source itself calls the types of its columns, where DuckDB does not tell."""
+    """What the source itself calls the types of its columns, if DuckDB does not tell."""
     paths: tuple[str, ...] = ()
-    """The files that a connection may open later; none where it holds all that it needs."""
+    """The files that a connection may open later; none if it holds all that it needs."""
 
     @abstractmethod
     def attach(self, connection: DuckDBPyConnection, alias: str) -> str:
@@ -114,7 +114,7 @@ def type_name(kind: pa.DataType) -> str:
 
 
 def check_names(names: Sequence[str], *, what: str) -> None:
-    """Refuse names that a question cannot tell apart, since the case of letters does not count.
+    """Refuse names that a question cannot distinguish, since the case of letters does not count.
 
     >>> check_names(["ward", "beds"], what="columns")
     """

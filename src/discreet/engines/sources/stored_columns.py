@@ -114,8 +114,8 @@ def _text(node: Node, native: str) -> Node:
 def _timestamp(node: Node, native: str) -> Node:
     """Return a timestamp in microseconds.
 
-    Infinite ones are taken out first: among nanoseconds one number lies below them, from which the
-    optimizer of DuckDB concludes that all timestamps lie in our years, and then looks no more.
+    Infinite ones are taken out first: among nanoseconds one number is below them, from which the
+    optimizer of DuckDB concludes that all timestamps are in our years, and then looks no more.
     """
     if native == "TIMESTAMP":
         return node

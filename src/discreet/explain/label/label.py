@@ -203,4 +203,4 @@ def _mechanisms(disclosure: Disclosure) -> set[str]:
 
 def _last_time(ledger: LedgerView, last: int) -> str | None:
     entry = next(ledger.entries(after=last - 1), None)
-    return None if entry is None else str(entry["at"])[:10]  # the day; more would tell how long
+    return None if entry is None else str(entry["at"])[:10]  # the day; more would say how long

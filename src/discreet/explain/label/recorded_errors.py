@@ -31,11 +31,11 @@ class RecordedError:
     groups: int
     half_width: float
     widest: float
-    """Both are infinite where intervals have no end."""
+    """Both are infinite if intervals have no end."""
     over_quarter: int
     """In how many groups the error is more than a quarter of the number."""
     confidence: Fraction | None
-    """With which probability each interval holds; unknown where an answer does not say."""
+    """With which probability each interval holds; unknown if an answer does not say."""
 
 
 def recorded_errors(answer: bytes) -> tuple[RecordedError, ...]:

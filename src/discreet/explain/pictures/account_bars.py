@@ -19,7 +19,7 @@ _LONGEST: Final = 22
 def account_bars(ledger: LedgerView, *, component: str | None = None) -> Picture:
     """Draw what every account with limits has spent of them, in one component of the budget.
 
-    What a bar shows is spent by the person who paid most.  A charge to an account is one to all
+    A bar shows the amount spent by the person who paid most.  A charge to an account is one to all
     accounts above it, so that bars are not added up.  Accounts that are kept in other currencies
     without this component, and those after the first 20, are left out, and the title says so.
 

@@ -4,20 +4,20 @@ Trust: kernel.
 
 Theorem (key ``unit-local``, for unions).  The rows of all parts, put below each other, are again
 the union over units of what each unit's rows give.
-Where each row is a unit, a row could come back from several parts, so that unions are refused.
+If each row is a unit, a row could come back from several parts, so that unions are refused.
 
 Theorem (key ``unit-local``).  Every private relation that is built here is the union over units of
 what is computed from the rows of that unit and from public tables alone.
 Proof, by induction over the relation.  The rows of a private table each belong to the unit that
 their columns name, or that the row they are linked to names.  A filter or a projection looks at one
 row.  An aggregation, a DISTINCT or a window that keeps the unit among its keys looks at the rows of
-one unit, and so does the bound below windows (:mod:`discreet.plan.binding.fan_out`).  Where a
+one unit, and so does the bound below windows (:mod:`discreet.plan.binding.fan_out`).  If a
 key of an aggregation, or a column of a DISTINCT, leads to the unit
 (:mod:`discreet.plan.binding.joins`), the unit is made a key as well: that changes no group if
 promises are kept, and keeps units apart if they are not.  Joins, semi joins and unions are treated
 in :mod:`discreet.plan.binding.joins` and its neighbors.
 Rows whose unit is NULL belong to nobody; they stay by themselves and are dropped in the end.
-Where each row is a unit of its own, every output row comes from one row of one private table, and
+If each row is a unit of its own, every output row comes from one row of one private table, and
 no row gives two: only filters, projections, semi joins with public tables, and joins that find at
 most one public row are allowed.
 """
@@ -119,7 +119,7 @@ def _aligned(part: BoundRelation, fresh: FreshNames) -> BoundRelation:
     """Put the visible columns first, and then the unit, in all parts alike.
 
     The unit stands under a name that no other column has: those of visible ones are chosen by
-    whoever asks.
+    anyone who asks.
     """
     visible = part.visible
     hidden = [
@@ -318,7 +318,7 @@ class Binder:
     def _rebuilt(
         self, node: Project, below: BoundRelation, outputs: list[tuple[Field, Expression]]
     ) -> BoundRelation:
-        """Name the outputs, and let the unit follow, hidden, where it was not selected."""
+        """Name the outputs, and let the unit follow, hidden, if it was not selected."""
         fresh = self.fan_out.fresh
         named = [(replace(item, column=fresh(str(item.name))), value) for item, value in outputs]
         holders: list[list[str]] = []

@@ -18,7 +18,7 @@ private tables hold.
 A value of public tables that groups are compared with is read before the question is planned, and
 written into it: it is a number of the question, as if the asker had written it.
 
-Definition.  Where a question joins private rows with SELECT DISTINCT of a public table, keeps the
+Definition.  If a question joins private rows with SELECT DISTINCT of a public table, keeps the
 rows of the latter that nobody matches, groups by columns of the public side, and the join compares
 each of these with the private side and nothing else, the public side lists the groups of the
 answer.
@@ -163,6 +163,9 @@ def exact_question(question: Question) -> Question:
     >>> [name for name, _ in asked.keys], asked.outputs[0][1].function
     (['total_1', 'total_2'], '/')
     """
+    if question.sets:
+        what = "grouping sets are asked of public tables alone."
+        raise _refused(what, question.span, "ask for one level at a time, or read the table.")
     first = len(question.keys)
     totals: dict[Aggregate, Grouped] = {}
 
@@ -259,7 +262,6 @@ def with_values(
 
 
 _MOST_LISTED: Final = 10_000
-_PRESERVED: Final = {"left": 0, "right": 1}
 
 
 @final
@@ -301,7 +303,7 @@ class ListedGroups:
                 what=pointed(
                     "this outer join keeps public rows that nobody matches.", self.join.span
                 ),
-                why="that is answered only where these rows are the groups of the answer.",
+                why="that is answered only if these rows are the groups of the answer.",
                 do="join SELECT DISTINCT of the public columns ON each of them, with no other "
                 "condition, and GROUP BY the public columns; or use an inner join.",
             )
@@ -344,7 +346,7 @@ class BoundQuestion:
     """A bound question.
 
     ``aggregates`` pairs each aggregate of the question with the same over unique columns;
-    ``groups`` are the groups of the answer if they are public as a whole; ``unmet`` tells of
+    ``groups`` are the groups of the answer if they are public as a whole; ``unmet`` reveals
     conditions that no declared value meets, and ``warnings`` of keys that hardly any group has;
     ``predicates`` hold for all rows.
     """
@@ -456,7 +458,7 @@ def _bound(
 ) -> BoundRelation:
     """Bind a relation; joins keep as many rows as the limit on all of it allows.
 
-    What is bound reads no text that is too long to be held.
+    A bound question reads no text that is too long to be held.
     """
     limit = FanOut(max_fan_out, public_rows)
 

@@ -1,30 +1,30 @@
 """Fan-out: how many rows of a join a row of a person becomes, at most; and bounded units.
 
 Trust: kernel.  A window looks at all rows of a unit at once, and an engine that runs out of memory
-tells whoever asks that somebody's rows were too many.  How many rows a unit has is up to the data:
+reveals to the asker that some unit had too many rows.  How many rows a unit has is up to the data:
 so the bound is part of the relation, and engines enforce it by an aggregation that holds no rows.
 
 Definition.  Below every projection with windows over the rows of units, and below the choice of
 first rows in a private join (:mod:`discreet.plan.binding.fan_out`), a relation keeps the rows of
 the units that have at most ``MOST_ROWS`` rows in it, whose texts take at most ``MOST_TEXT`` bytes:
-those of all columns, and those that the windows make.  Where each row is a unit, or a relation is
+those of all columns, and those that the windows make.  If each row is a unit, or a relation is
 public, there is nothing to bound.
 Theorem (key ``bounded-units``).  Bounding changes no rows of other units, and no stability: what it
 keeps is the union over units of a function of each unit's rows (key ``unit-local``).  No window
-holds more of one unit than the two limits, whatever the tables hold.
+holds more of one unit than the two limits, for any contents of the tables.
 Proof.  Whether the rows of a unit stay follows from their number and their texts.  If they do, all
-of them stay as they are.  Every partition of a window lies within the rows of one unit.
+of them stay as they are.  Every partition of a window is within the rows of one unit.
 Rows whose unit is NULL belong to nobody, and are dropped here already.
 
-Both limits are the same for every question, so they are no part of its digest.  They come from
+Both limits are the same for every question, so they are not part of its digest.  They come from
 measurement: with 400 MB DuckDB computed ROW_NUMBER, LAG and SUM over one unit of 2**24 rows, all
 other windows over one of 10**7 rows, and each of them over 2**27 bytes of text.
 
-An engine that runs out of memory tells whoever asks that somebody's rows were too
+An engine that runs out of memory tells anyone who asks that somebody's rows were too
 many, so how far rows multiply is known, and limited, before the first of them is read.
 
 Definition.  A private relation has *fan-out* f if a unit with n rows in the private tables has at
-most f n rows in it, whatever the tables hold.
+most f n rows in it, for any contents of the tables.
 Theorem (key ``fan-out``).  A scan has fan-out 1; filters, projections, windows, DISTINCT and
 aggregations keep that of the relation below; a union has the sum of its parts.  A join in which
 every row of one side meets at most m rows of the other has fan-out f max(1, m), and if it keeps
@@ -192,7 +192,7 @@ def _refused(relation: Relation, most: int) -> NotAllowed:
     span = next((node.span for node in several if node.span is not None), None)
     return NotAllowed(
         what=pointed(f"this can make, or compare, more than {most} rows for one.", span),
-        why="the rows of one person could fill the memory, and whether they do tells of them.",
+        why="the rows of one person could fill the memory, and whether they do reveals them.",
         do="join public tables on all columns of their key, declared as key = [...] in the policy, "
         "and others on more columns; or have the owner raise max_fan_out under [limits].",
     )

@@ -12,8 +12,8 @@ points to such a row, perhaps through others.  So the value belongs to this unit
 Theorem (key ``linked-joins``).  If a join compares a column of each side, and both lead to the same
 K, then every pair that it finds agrees in the unit, if promises are kept.
 Pairs of different units are left out by comparing the units as well, whether promises are kept or
-not.  Where they are, that changes no row that counts: rows whose unit is NULL belong to nobody, and
-are dropped in the end.  Where they are not, the join is still the union over units of what each
+not.  If they are, that changes no row that counts: rows whose unit is NULL belong to nobody, and
+are dropped in the end.  If they are not, the join is still the union over units of what each
 unit's rows give (key ``unit-local``), so that a broken promise costs rows, and nobody's privacy.
 
 Theorem (key ``unit-local``, for joins).  Let L and R be relations, each of them public, or the
@@ -25,7 +25,7 @@ union over units of what each unit's rows give.
     come from its rows on both sides, matched or not.  The unit of an unmatched row is that of the
     side it comes from.  Pairs agree if the condition compares columns that hold the unit, or is
     made to by :mod:`discreet.plan.binding.joins`.
-Where each row is a unit, a private row must meet at most one public row: the join compares all
+If each row is a unit, a private row must meet at most one public row: the join compares all
 columns of a key of the public table, in which no two of its rows agree, with columns of the same
 types.  With others it compares what both are converted to, and whole numbers that differ are equal
 as floats.
@@ -288,7 +288,7 @@ def linked(child: BoundRelation, parent: BoundRelation, link: Link) -> BoundRela
     Each output row belongs to the unit of the parent row, and is computed from that row and from
     child rows that point to it, which count as rows of its unit.  A child row comes once for each
     unit that it leads to, however many rows of that unit have the value that it points to.
-    Where each row is a unit there is none to belong to: a row of the parent would take many others
+    If each row is a unit there is none to belong to: a row of the parent would take many others
     with it.
     """
     if not parent.unit:
@@ -322,7 +322,7 @@ def linked(child: BoundRelation, parent: BoundRelation, link: Link) -> BoundRela
 
 
 def equalities(predicate: Expression | None) -> set[frozenset[str]]:
-    """Return the pairs of columns that are equal where the predicate holds.
+    """Return the pairs of columns that are equal if the predicate holds.
 
     >>> equalities(Call("=", (Column("a"), Column("b")))) == {frozenset({"a", "b"})}
     True
@@ -369,16 +369,14 @@ def within_units(
     if not left.unit or not right.unit or on is None or len(left.unit) != len(right.unit):
         return None
     pairs = equalities(on)
-    if all(_meet(*same, pairs) for same in zip(left.holders, right.holders, strict=True)):
+    held = zip(left.holders, right.holders, strict=True)
+    if all(
+        any(len(pair) > 1 and pair & one and pair & other for pair in pairs) for one, other in held
+    ):
         return on
     if leads_to_one_unit(pairs, left, right):
         return Call("AND", (on, *equal_units(left, right)), span=on.span)
     return None
-
-
-def _meet(left: frozenset[str], right: frozenset[str], pairs: set[frozenset[str]]) -> bool:
-    """Whether a column of one set is compared with one of the other."""
-    return any(len(pair) > 1 and pair & left and pair & right for pair in pairs)
 
 
 def _check_public(
@@ -471,7 +469,7 @@ def _unit(node: Join, left: BoundRelation, right: BoundRelation) -> tuple[str, .
 
 
 def _same(node: Join, left: BoundRelation, right: BoundRelation) -> tuple[frozenset[str], ...]:
-    """Return what holds the unit in all output rows: both sides do where none is missing."""
+    """Return what holds the unit in all output rows: both sides do if none is missing."""
     if left.public or right.public:
         return right.holders if left.public else left.holders
     if node.kind in _KEEPS:

@@ -39,7 +39,7 @@ from discreet.query.expressions import (
 from discreet.query.functions import moment
 from discreet.query.relations import VALUES, Output, Relation, folded
 from discreet.query.source_text import Span, meant_as_text, pointed
-from discreet.query.types import Type
+from discreet.query.types import Scalar, Type
 
 
 def not_per_unit(span: Span | None, *, what: str, do: str) -> NotPerUnit:
@@ -205,13 +205,13 @@ class _Binding:
             return Literal(number, span=node.span)
         if isinstance(node, Aggregate) and node.function in _ADDED and node.argument is not None:
             return self._added(node, transformed(node.argument, self))
-        if isinstance(node, Call) and node.function in COMPARED and _texts(node):
+        if isinstance(node, Call) and node.function in COMPARED and any(map(_text, node.arguments)):
             bound = tuple(transformed(argument, self) for argument in node.arguments)
             return replace(node, arguments=with_days(bound, self.types))
         return None
 
     def _added(self, node: Aggregate, argument: Expression) -> Aggregate:
-        """Count what is true as 1, and what is false as 0, where truth values are added up."""
+        """Count what is true as 1, and what is false as 0, if truth values are added up."""
         if not isinstance(argument, Literal) and typed(argument, self.types) is Type.BOOLEAN:
             argument = Cast(argument, Type.INTEGER, span=argument.span)
         where = None if node.where is None else transformed(node.where, self)
@@ -241,14 +241,9 @@ def written_number(node: Expression) -> Fraction | None:
             return None
 
 
-def _texts(node: Call) -> bool:
-    """Whether a written text is compared with something else."""
-    written = [_is_text(argument) for argument in node.arguments]
-    return any(written) and not all(written)
-
-
-def _is_text(node: Expression) -> bool:
-    return isinstance(node, Literal) and isinstance(node.value, str)
+def _text(node: Expression) -> str:
+    """Return a written text; empty if there is none."""
+    return node.value if isinstance(node, Literal) and isinstance(node.value, str) else ""
 
 
 def with_days(
@@ -265,31 +260,22 @@ def with_days(
     """
     kinds = {typed(node, types) for node in arguments if not isinstance(node, Literal)}
     kind = next(iter(kinds)) if len(kinds) == 1 else None
-    if kind is Type.BOOLEAN:
-        return tuple(_as_truth(node) if _is_text(node) else node for node in arguments)
-    if kind not in {Type.DATE, Type.TIMESTAMP}:
-        return arguments
-    return tuple(_as_day(node, kind) if _is_text(node) else node for node in arguments)
+
+    def read(node: Expression) -> Expression:
+        value: Scalar = None
+        if kind is Type.BOOLEAN:
+            value = _TRUTH.get(_text(node).lower())
+        elif kind in {Type.DATE, Type.TIMESTAMP}:
+            value = moment(_text(node), kind)
+        return node if value is None else Literal(value, span=node.span)
+
+    return tuple(map(read, arguments))
 
 
 _TRUTH: Final = {
     **dict.fromkeys(("true", "t", "yes", "y"), True),
     **dict.fromkeys(("false", "f", "no", "n"), False),
 }
-
-
-def _as_truth(text: Expression) -> Expression:
-    """Return a written text as a truth value, where it is one; else the text itself."""
-    written = text.value if isinstance(text, Literal) else None
-    value = _TRUTH.get(written.lower()) if isinstance(written, str) else None
-    return text if value is None else Literal(value, span=text.span)
-
-
-def _as_day(text: Expression, kind: Type) -> Expression:
-    """Return a written text as a literal of a type, a day as its midnight; else the text itself."""
-    written = text.value if isinstance(text, Literal) else None
-    value = moment(written, kind) if isinstance(written, str) else None
-    return text if value is None else Literal(value, span=text.span)
 
 
 def checked(expression: Expression, below: BoundRelation) -> tuple[Expression, Type]:

@@ -4,7 +4,7 @@ Trust: kernel.  A list of groups that came from the data would show who is in it
 
 Definition.  A *step function* is FLOOR, CEIL, ROUND or a cast to INTEGER of a column that is moved
 and scaled by literals.  Arithmetic with a literal rises or falls with the column, as floats too.
-So a step function takes whole numbers alone, and all of them lie between those at the two bounds.
+So a step function takes whole numbers alone, and all of them are between those at the two bounds.
 Everything else is computed from each value of the column, as engines do it.
 
 Definition.  The values of a key are public if they follow from the question, the schema and public
@@ -34,7 +34,7 @@ Image = list[Any]
 """Different values in some order; None is NULL."""
 
 MOST_VALUES: Final = 1000
-"""So many values of a key are listed, at most, where they follow from bounds."""
+"""So many values of a key are listed, at most, if they follow from bounds."""
 _MOST_NUMBERS: Final = 1 << 14
 _MOST_DAYS: Final = 1 << 15
 
@@ -272,7 +272,7 @@ def _different(values: Iterable[Any]) -> Image:
 @final
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """One key: its name and expression, what is declared of it, and its values where public."""
+    """One key: its name and expression, what is declared of it, and its values if public."""
 
     key: KeyColumn
     facts: Facts
@@ -301,7 +301,7 @@ def public_values(
 
 
 def fine_keys(keys: Iterable[GroupKey]) -> Iterator[str]:
-    """Warn of floats that tell groups apart and are not listed.
+    """Warn of floats that distinguish groups and are not listed.
 
     >>> weight = GroupKey(
     ...     KeyColumn("w", Column("w"), Type.FLOAT), Facts(type=Type.FLOAT), values=None)

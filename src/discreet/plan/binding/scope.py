@@ -9,7 +9,7 @@ answer must not depend on it.
 
 Definition.  A condition of a box *guards* a scan if the scan reads a private table in which the
 column of the condition names the unit, or is promised to be the same in all rows of a unit, or any
-column where each row is a unit.  A guarded scan is followed by a filter that is printed from the
+column if each row is a unit.  A guarded scan is followed by a filter that is printed from the
 set of values of the condition (:mod:`discreet.plan.binding.truth_sets`), whatever the question
 itself says. A relation is guarded if each of its rows descends from a row of a guarded scan: a
 projection, a filter, a DISTINCT and an aggregation with keys if what is below is guarded, an inner
@@ -19,11 +19,11 @@ Theorem (key ``question-scope``).  The answer does not depend on units outside t
 that are promised to be the same in all rows of a unit are.
 Proof.  Each output row of a unit is computed from rows of this unit and from public tables (key
 ``unit-local``).  By induction over a guarded relation it descends from a row of the unit in a
-guarded scan, which has passed the filter, so that the value of the row lies in the set of the
+guarded scan, which has passed the filter, so that the value of the row is in the set of the
 condition (key ``membership``).  All rows of the unit have this value, so the unit satisfies the
 condition.  This holds for every condition of the box; so a unit outside of it has no output row.
 How the box was inferred does not matter: a wrong one costs rows, and nobody's privacy.
-A box that no unit can lie in would charge nobody, so such a question is refused.
+A box that no unit can be in would charge nobody, so such a question is refused.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def scope_name(
 ) -> str | None:
     """Return the name of a column in a box, or None if units do not share it.
 
-    Where each row is a unit, it shares all columns with itself.
+    If each row is a unit, it shares all columns with itself.
 
     >>> ward = ColumnFacts(name="ward", type=Type.TEXT)
     >>> table = TableFacts(name="visits", columns=(ward,))
@@ -129,7 +129,7 @@ def unit_form(column: ColumnFacts) -> tuple[str, ...]:
 
 
 def _read_form(column: ColumnFacts) -> tuple[str, ...]:
-    """Return the normal form with how CSV files are written, where that is not as usual.
+    """Return the normal form with how CSV files are written, if that is not as usual.
 
     In other letters a cell is another text, and between other separators it is another cell: who
     was named by one reading may have another name by the next, and pays for both.
@@ -223,7 +223,7 @@ def enforce_scope(
 ) -> BoundRelation:
     """Return a private relation that reads no row outside its box, with the box that it enforces.
 
-    ``names`` are those of the unit.  A box that nobody can lie in is refused.
+    ``names`` are those of the unit.  A box that nobody can be in is refused.
 
     >>> from discreet.accounting.values import equals
     >>> from discreet.requests.table_schema import ColumnFacts, TableFacts

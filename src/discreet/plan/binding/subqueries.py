@@ -9,13 +9,13 @@ union, with the units of L.
 Proof.  Whether a row of L stays depends on that row and the rows of R that it can meet.  These are
 public, or rows of its own unit.
 A public L with a private R is refused: which public rows stay depends on everybody.  A row of L
-comes at most once, however many rows it meets, so that nothing is multiplied, where each row is a
+comes at most once, however many rows it meets, so that nothing is multiplied, if each row is a
 unit, too.
 
 How long a row of L takes follows from how many rows of R it is compared with.  Equal values are
 found by their hashes; a condition that needs both sides in another way is computed for each pair.
-So a join with such a condition has the fan-out of an inner join, and its limit, where R is public;
-where R is private, its texts count as if a row met ``MOST_FAN_OUT`` others.  A condition on one
+So a join with such a condition has the fan-out of an inner join, and its limit, if R is public;
+if R is private, its texts count as if a row met ``MOST_FAN_OUT`` others.  A condition on one
 side alone is computed once for each of its rows.  # T1
 
 Theorem.  ``x NOT IN (SELECT y ...)`` keeps the rows that meet no row for which x = y is true or
@@ -32,7 +32,7 @@ among their keys; a row of L meets at most one of them, and the join is one of
 :mod:`discreet.plan.binding.joins`, which keeps the rows of L.
 All of it is computed by the statement that reads the data, from the tables as they are then.
 
-Theorem.  Where a row meets none, its value is that of no rows: a count is 0, all other aggregates
+Theorem.  If a row meets none, its value is that of no rows: a count is 0, all other aggregates
 are NULL.  Without columns that are compared, the aggregates of R are one row, which all of L meet.
 """
 
@@ -236,7 +236,7 @@ def _may_be_null(value: Expression, side: BoundRelation) -> bool:
 
 
 def _excludes_null(part: Expression, value: Column) -> bool:
-    """Whether a condition is true only where a column is not NULL."""
+    """Whether a condition is true only if a column is not NULL."""
     match part:
         case Call(function="NOT", arguments=(Call(function="IS NULL", arguments=(inner,)),)):
             return inner == value

@@ -17,17 +17,17 @@ them, except that NULL is in none.
 Definition.  The condition is a disjunction of comparisons of one column with literals of its own
 type, and perhaps IS NULL.
 Theorem (key ``membership``).  For every value that a column of the type can have, the condition is
-true if the value lies in the set, and false or NULL otherwise.
-Proof.  A set is made of stretches between cuts.  A value lies in a stretch if it lies between the
+true if the value is in the set, and false or NULL otherwise.
+Proof.  A set is made of stretches between cuts.  A value is in a stretch if it is between the
 first and the last value of its type there; both are literals that the type holds exactly, so no
 engine rounds them.  Texts are only ever compared for equality.  No literal is NULL, so for a value
 that is not NULL every comparison is true or false; for NULL each of them is NULL, and the condition
 is true only if IS NULL is among its parts.  FLOATs are finite, because what is not finite is read
-as NULL; zero has one value, whatever its sign.
+as NULL; zero has one value, regardless of its sign.
 
 Definition.  A *region* names columns, and for each of them the values that it may have; columns
-that are not named may have any value.  None is the region that nothing lies in.  The *truth sets*
-of a condition are three regions: every row for which the condition is true lies in ``true``, every
+that are not named may have any value.  None is the region that nothing is in.  The *truth sets*
+of a condition are three regions: every row for which the condition is true is in ``true``, every
 row for which it is false in ``false``, and every row for which it is NULL in ``null``.  Regions may
 overlap, because each is an upper bound and none is the complement of another.
 Theorem (key ``truth-sets``).  The truth sets of a condition enclose the rows for which it is true,
@@ -35,19 +35,19 @@ false and NULL.
 Proof, by induction.  Comparisons of one column with literals are in
 :mod:`discreet.plan.binding.truth_sets`.  NOT exchanges the first two regions.  IS TRUE, IS FALSE
 and IS NULL are true on one region, false on the hull of the other two, and never NULL.  AND is true
-only where both arguments are, false only where one of them is, and NULL only where one is NULL and
+only if both arguments are, false only if one of them is, and NULL only if one is NULL and
 the other is NULL or true; OR is AND with true and false exchanged.  Every other expression has
 three regions that hold everything.
 
-Definition.  A unit lies in the box if its values in the columns that all its rows share satisfy
-every condition of the box.  Where each row is a unit, its rows share all columns.
+Definition.  A unit is in the box if its values in the columns that all its rows share satisfy
+every condition of the box.  If each row is a unit, its rows share all columns.
 Only units with an output row count.  A row passes a filter only if its predicate is true, and then
-the row lies in the true set of the predicate (key ``truth-sets``).  If a condition of that set is
+the row is in the true set of the predicate (key ``truth-sets``).  If a condition of that set is
 on an unchanged column of a private table, in which all rows of the unit agree, then the unit's
 value satisfies it, and the condition is taken into the box.  Everything else is left out, which
 makes the box larger.  If the true set is empty, no row passes, and the box is empty.
 An inner join has output rows only for units that have rows on both sides, an outer join for those
-of a side that is kept, and a union for those of any part: there the box is kept only where all
+of a side that is kept, and a union for those of any part: there the box is kept only if all
 parts agree.
 Columns stand in the box under names that say what they are read from, and how
 (:mod:`discreet.accounting.box`); those that name the unit have one name in all
@@ -107,7 +107,7 @@ class ComparedValues(NamedTuple):
 
 
 _NULL: Final = ComparedValues(nothing(), nothing(), anything())
-"""A condition that is NULL whatever the value is."""
+"""A condition that is NULL regardless of the value."""
 
 
 def compared_values(sign: str, value: Scalar, kind: Type) -> ComparedValues | None:
@@ -315,7 +315,7 @@ def _between(column: Column, kind: Type, first: Any, last: Any) -> Expression:
 
 
 Region = Mapping[str, Values] | None
-"""What each column may hold; None if nothing lies in the region."""
+"""What each column may hold; None if nothing is in the region."""
 
 _EVERYWHERE: Final[Region] = {}
 """The region of all rows."""
@@ -444,7 +444,7 @@ def _and(left: TruthSets, right: TruthSets) -> TruthSets:
 
 
 def _both(one: Region, other: Region) -> Region:
-    """Return the region of rows that lie in both."""
+    """Return the region of rows that are in both."""
     if one is None or other is None:
         return None
     shared = {name: one[name] & other[name] for name in one.keys() & other.keys()}
@@ -466,10 +466,10 @@ def _checked(region: Mapping[str, Values]) -> Region:
 
 
 def narrowed(predicate: Expression, facts: Mapping[str, Facts]) -> dict[str, Facts]:
-    """Return what is known of columns in rows for which a predicate is true, where it is more.
+    """Return what is known of columns in rows for which a predicate is true, if it is more.
 
     Bounds that a condition gives are enforced like declared ones: values are clamped to them, which
-    moves no value of a row that passed.  Where a condition contradicts what is declared, or leaves
+    moves no value of a row that passed.  If a condition contradicts what is declared, or leaves
     a single value, bounds stay as they are.
 
     >>> between = Call("AND", (Call(">", (Column("x"), Literal(0))),
@@ -511,7 +511,7 @@ def scope_box(
     """Return what a predicate says about the units of a private relation, by their own columns.
 
     The columns are those of private tables that all rows of a unit share: those that name it, and
-    constant ones; where each row is a unit (``unit`` is empty), all of them.
+    constant ones; if each row is a unit (``unit`` is empty), all of them.
 
     >>> from discreet.plan.binding.value_facts import ColumnSource
     >>> from discreet.query.expressions import Call, Column, Literal

@@ -2,10 +2,10 @@
 
 Trust: kernel.  ``constant`` and ``source`` decide which scope a question has.
 
-Theorem (key ``fact-rules``).  If arguments lie within their facts, what a function returns lies
+Theorem (key ``fact-rules``).  If arguments are within their facts, what a function returns lies
 within the facts derived here.  Bounds of FLOAT results are widened by what rounding can move them.
 Proof.  The rule of each function is proved in :mod:`discreet.query.functions`.  Casts rise.  A mean
-lies between the bounds of what it is the mean of.  Parts of a date count from a first one up to a
+is between the bounds of what it is the mean of.  Parts of a date count from a first one up to a
 last one, and years and truncated days rise with the day.
 
 Definition.  Bounds and categories say what a value is meant to be.  They are enforced where it
@@ -273,7 +273,7 @@ class Facts:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def or_null(self) -> Facts:
-        """Return what holds of the value where an outer join may have put NULL instead."""
+        """Return what holds of the value if an outer join may have put NULL instead."""
         return replace(self, nullable=True, constant=False, source=None, total=None)
 
 
@@ -349,7 +349,7 @@ def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnType
 
 
 def total_facts(aggregate: Aggregate, known: Mapping[str, Facts], kind: Type) -> Facts:
-    """Return what is known of an aggregate of a unit's rows: extremes lie between the bounds.
+    """Return what is known of an aggregate of a unit's rows: extremes are between the bounds.
 
     Counts are not negative, nor are sums of what is not negative.
 

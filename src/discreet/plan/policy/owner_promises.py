@@ -24,7 +24,7 @@ bounds and categories, rows and groups of a unit, one row for each key of a publ
 show whether they are true, or because a row that breaks them cannot be told from one that does not:
 
     names      a unit keeps its name across tables, files and time
-    stay       where each row is a unit, its values stay what they are
+    stay       if each row is a unit, its values stay what they are
     constant   all rows of a unit agree in a column
     same       several such columns hold the same, in all their tables and whatever these become
     link       each value of a key that other tables point to belongs to one unit
@@ -42,7 +42,7 @@ from discreet.accounting import Box
 from discreet.plan.binding.scope import scope_name
 from discreet.plan.policy.table_fields import bad, texts
 from discreet.query.relations import Relation, Scan, descend, folded
-from discreet.requests.table_schema import ColumnFacts, SameColumns, Schema, TableFacts
+from discreet.requests.table_schema import SameColumns, Schema, TableFacts
 from discreet.units import PrivacyUnit
 
 FORMS: Final = ("integer", "text", "uuid")
@@ -109,7 +109,7 @@ def _column(text: str, tables: Mapping[str, TableFacts], label: str) -> tuple[st
     if facts is None or declared is None or facts.public or not declared.constant:
         raise bad(
             f"same.{label}",
-            f"'{text}' is no column of a private table that is declared constant",
+            f"'{text}' is not a column of a private table that is declared constant",
             "write 'table.column', and declare constant = true for the column",
         )
     if folded(column) in map(folded, facts.unit):
@@ -125,7 +125,7 @@ def same_columns(
     Args:
         lines: those of the policy.
         tables: as the policy describes them; one that it does not mention names the unit itself.
-        unit: the columns that name the unit where a table says nothing else.
+        unit: the columns that name the unit if a table says nothing else.
 
     >>> line = Same(label="sex", columns=(("visits", "sex"),))
     >>> same_columns([line], [], ("patient",))["visits", "sex"].members
@@ -158,7 +158,7 @@ PromiseKind: TypeAlias = Literal["names", "stay", "constant", "same", "link"]
 class OwnerPromise:
     """Something that the owner promises about a column, and that prices rest on.
 
-    ``table`` is empty where the promise is about several tables; ``column`` is then what names the
+    ``table`` is empty if the promise is about several tables; ``column`` is then what names the
     unit, or the name that the policy gives to columns that hold the same.
 
     >>> print(OwnerPromise(kind="constant", table="visits", column="born"))
@@ -194,7 +194,9 @@ def promises_of(schema: Schema, unit: PrivacyUnit) -> tuple[OwnerPromise, ...]:
     >>> [promise.kind for promise in promises_of(Schema([]), person("patient"))]
     ['names']
     """
-    return (_about_names(unit), *_constant(schema, unit), *_same(schema), *_links(schema))
+    kind: PromiseKind = "names" if unit.columns else "stay"
+    first = OwnerPromise(kind=kind, table="", column=", ".join(unit.columns))
+    return (first, *_constant(schema, unit), *_same(schema), *_links(schema))
 
 
 def promises_behind(
@@ -233,12 +235,6 @@ def promises_behind(
     return tuple(filter(rested_on, promises_of(schema, unit)))
 
 
-def _about_names(unit: PrivacyUnit) -> OwnerPromise:
-    if not unit.columns:
-        return OwnerPromise(kind="stay", table="", column="")
-    return OwnerPromise(kind="names", table="", column=", ".join(unit.columns))
-
-
 def _constant(schema: Schema, unit: PrivacyUnit) -> Iterator[OwnerPromise]:
     for table in schema.tables if unit.columns else ():
         for column in () if table.public else table.columns:
@@ -261,13 +257,10 @@ def _links(schema: Schema) -> Iterator[OwnerPromise]:
     for link in keys.values():
         parent = schema.table(link.parent)
         key = None if parent is None else parent.column(link.key)
-        if parent is not None and key is not None and not _names_unit(parent, key):
+        if parent is None or key is None:
+            continue
+        if [*map(folded, parent.unit)] != [folded(key.name)]:  # that names the unit by itself
             yield OwnerPromise(kind="link", table=parent.name, column=key.name)
-
-
-def _names_unit(table: TableFacts, column: ColumnFacts) -> bool:
-    """Whether a column alone names the unit, which it then belongs to by definition."""
-    return [folded(name) for name in table.unit] == [folded(column.name)]
 
 
 def _pointed_to(promise: OwnerPromise, schema: Schema, read: set[str]) -> bool:

@@ -314,7 +314,7 @@ def _categories(value: object, kind: Type, place: str) -> tuple[Scalar, ...] | N
 
 
 def nearest_double(number: Fraction, place: str) -> Fraction:
-    """Return the number that a float column holds where a decimal is meant.
+    """Return the number that a float column holds if a decimal is meant.
 
     >>> nearest_double(Fraction(1, 10), "a") == Fraction(0.1)
     True

@@ -1,6 +1,6 @@
 """Calibration: releases whose composed loss is a price, and the price of releases.
 
-Trust: kernel.  Whatever is returned was proved to cost no more than was asked.
+Trust: kernel.  Every result is proved to cost no more than was asked.
 
 Theorem (keys ``filter-basic``, ``filter-concentrated``, ``filter-approximate``).  Epsilons and
 deltas of independent releases add up, and so do rhos outside events of known chance.  The loss that
@@ -49,7 +49,7 @@ Sum = tuple[Fraction, Fraction]
 
 
 def epsilon_sum(tree: Node, unit: PrivacyUnit) -> Sum | None:
-    """Return the sum of epsilons, outside the sum of deltas; None where one has no epsilon.
+    """Return the sum of epsilons, outside the sum of deltas; None if one has no epsilon.
 
     >>> from discreet.units import row
     >>> epsilon_sum(Leaf(Laplace(scale=2)) * 3, row())
@@ -191,7 +191,7 @@ def loss_of(tree: Node, unit: PrivacyUnit) -> PrivacyLoss:
 
 @functools.lru_cache(maxsize=256)
 def epsilon_at(tree: Node, unit: PrivacyUnit, delta: Fraction) -> Fraction | None:
-    """Return the epsilon of one unit at a delta, rounded up; None where there is none.
+    """Return the epsilon of one unit at a delta, rounded up; None if there is none.
 
     >>> from discreet.accounting import Leaf
     >>> from discreet.mechanisms import Gaussian
@@ -208,7 +208,7 @@ def epsilon_nearly(tree: Node, unit: PrivacyUnit, delta: Fraction) -> Fraction |
     """Return an epsilon that is kept at a delta, at most about a thousandth above the tight one.
 
     Compositions of noise and selections take seconds to be worked out more closely than that.  It
-    is never above the epsilon of their rho, by which noise is scaled where an epsilon is asked for.
+    is never above the epsilon of their rho, by which noise is scaled if an epsilon is asked for.
 
     >>> from discreet.accounting import Leaf
     >>> from discreet.mechanisms import Gaussian
@@ -243,7 +243,7 @@ def price_of(tree: Node, unit: PrivacyUnit, delta: Fraction | None) -> Price:
 
 
 KEYS_PART: Final = Fraction(1, 2)
-"""Which part of delta goes to the choice of keys where noise needs one as well."""
+"""Which part of delta goes to the choice of keys if noise needs one as well."""
 
 _BITS: Final = 14
 _SLIGHT: Final = Fraction(1, 10**5)
@@ -299,7 +299,7 @@ def counted_in_epsilon(releases: Releases, unit: PrivacyUnit) -> Calibrated:
 
 
 def counted_in_rho(releases: Releases, unit: PrivacyUnit, delta: Fraction) -> Calibrated:
-    """Add up rhos, and read off epsilon where there is a delta.
+    """Add up rhos, and read off epsilon if there is a delta.
 
     It is that of all releases together, or, since choices by rank and an epsilon in the hundreds
     take long to be worked out, of any releases with that rho.
@@ -359,7 +359,7 @@ def _delta_reached(tree: Node, unit: PrivacyUnit, epsilon: Fraction, *, quick: b
 def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the rho of the least Gaussian noise for a distance of 1, with continuous noise.
 
-    In floating point where that is accurate, which is for prices that people ask for.
+    In floating point if that is accurate, which is for prices that people ask for.
     """
     if _SLIGHT <= epsilon <= _STRONG and _RARE <= delta < 1:
         given = float(epsilon), float(delta)
@@ -374,7 +374,7 @@ def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _excess(square: float, epsilon: float, delta: float) -> float:
-    """Compare the delta of continuous noise with a target: at most zero where it is kept."""
+    """Compare the delta of continuous noise with a target: at most zero if it is kept."""
     wide = math.sqrt(square)
     far, near = epsilon * wide + 0.5 / wide, epsilon * wide - 0.5 / wide
     reached = 0.5 * (math.erfc(near * _ROOT) - math.exp(epsilon) * math.erfc(far * _ROOT))

@@ -5,8 +5,8 @@ Trust: kernel.  Noise is scaled to these distances.
 Definition.  A unit adds something to at most g groups, in each a whole number from ``low`` to
 ``high``, or nothing.  Let D = max(|low|, |high|), W = high - low, and N the number of groups that
 there can be at all.
-Theorem (key ``plan-distances``).  Where one unit is added or removed, totals move in at most g
-places, by at most g D in L1 and by g D**2 in the square of L2.  Where one unit is replaced by
+Theorem (key ``plan-distances``).  If one unit is added or removed, totals move in at most g
+places, by at most g D in L1 and by g D**2 in the square of L2.  If one unit is replaced by
 another, they move in at most min(2 g, N) places, by at most the largest, in L1, of
 
     s D + a W    over s = min(2 g, N), a = 0;  s = 0, a = g;  and, if N < 2 g, a = 2 g - N,
@@ -20,13 +20,13 @@ what these allow.  As g <= N, the corners other than zero are those above, all o
 For a count of different values low = 0: units that are replaced hide and show at most ``high``.
 
 Definition.  Units are *always there* if each of them adds to every one of g = N groups.
-Theorem (key ``always-there``).  Where such a unit is replaced, totals move by at most g W in L1 and
+Theorem (key ``always-there``).  If such a unit is replaced, totals move by at most g W in L1 and
 by g W**2 in the square of L2.  In particular the number of all rows, 1 for each, does not move.
 Proof.  Both units add to all groups, so s = 0 and a = g above.
 
 Definition.  ``Noise`` is added to the totals of a measure, drawn anew in every group.  A
 ``ScoredChoice`` selects one leaf of a histogram in every group.  With n rows in the leaves of a
-group, of which b(i) lie below leaf i and u(i) up to it, leaf i has a score that follows from b(i),
+group, of which b(i) are below leaf i and u(i) up to it, leaf i has a score that follows from b(i),
 u(i) and n, and is chosen with a probability proportional to exp(score / scale).  The *weight* of a
 choice bounds by how much one row more or less moves every score; one row that is replaced moves
 every score by at most 1, and by at most twice the weight.  The score of a ``QuantileChoice`` is
@@ -35,7 +35,7 @@ every score by at most 1, and by at most twice the weight.  The score of a ``Qua
 
 how deep the rank t lies among those of leaf i, or minus how far beside them.
 
-Where the offset is not zero, as many rows more are counted: in the first leaf if it is negative,
+If the offset is not zero, as many rows more are counted: in the first leaf if it is negative,
 which moves all ranks up and t with them, and in the last leaf if it is positive.  So t is never
 outside of all ranks.
 Theorem (key ``leaf-scores``; Smith 2011, in its discrete form).  One row more or less moves every
@@ -75,7 +75,7 @@ _SIDES: Final = {0: "", -1: ", from below", 1: ", from above"}
 class GroupSensitivity:
     """What a unit adds to a group, and to how many groups, of how many.
 
-    ``available`` is None where nobody knows how many groups there are.  ``always`` is claimed for
+    ``available`` is None if nobody knows how many groups there are.  ``always`` is claimed for
     the number of all rows of a table alone, of which a request can say that nothing hides one
     (:func:`discreet.plan.pricing.release_composition.check_claims`).
 
@@ -119,22 +119,22 @@ class GroupSensitivity:
 
     @property
     def added(self) -> int:
-        """The L1 distance where a unit is added or removed."""
+        """The L1 distance if a unit is added or removed."""
         return self.groups * self.most
 
     @property
     def added_squared(self) -> int:
-        """The square of the L2 distance where a unit is added or removed."""
+        """The square of the L2 distance if a unit is added or removed."""
         return self.groups * self.most_squared
 
     @property
     def replaced(self) -> int:
-        """The L1 distance where a unit is replaced."""
+        """The L1 distance if a unit is replaced."""
         return self._largest(self.most, self.width)
 
     @property
     def replaced_squared(self) -> int:
-        """The square of the L2 distance where a unit is replaced."""
+        """The square of the L2 distance if a unit is replaced."""
         return self._largest(self.most_squared, self.width_squared)
 
     def places(self, relation: Relation) -> int:

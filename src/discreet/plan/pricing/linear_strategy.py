@@ -2,8 +2,8 @@
 
 Trust: kernel.  Noise is scaled to these norms.
 
-Definition.  A row of a unit lies in one cell c, and has for each value v a whole number z(v) from
-low(v) <= 0 to high(v) >= 0; where rows are counted, that is 1.  x(v, c) is the sum of z(v) over
+Definition.  A row of a unit is in one cell c, and has for each value v a whole number z(v) from
+low(v) <= 0 to high(v) >= 0; if rows are counted, that is 1.  x(v, c) is the sum of z(v) over
 rows in cell c.  A strategy measures y(j), the sum of all B(j, (v, c)) x(v, c), for each of its
 *sums* j, with whole numbers B; no sum holds two values.  Noise is added to every y(j), and every
 answer is a sum of exact multiples of noisy y(j): post-processing (key ``post-processing``).
@@ -21,10 +21,10 @@ The difference of two units in a group is at most k, or k**2, times the largest 
 
 over all cells c and c', equal ones too.  For several groups of a unit these are what
 ``plan-distances`` adds up.  All bounds are attained by k rows in one cell.
-Proof.  What a unit adds is a point of k times the hull of zero and of all boxes, c for c, of what a
-row in c can add; each box holds zero.  Norms, and their squares, are convex, so the longest point
-of the hull, and the longest difference of two of its points, are found at corners; a corner of a
-box chooses low or high for each v by itself, and sums of different values are different
+Proof.  The contribution of a unit is a point of k times the hull of zero and of all boxes, c for c,
+of what a row in c can add; each box holds zero.  Norms, and their squares, are convex, so the
+longest point of the hull, and the longest difference of two of its points, are found at corners; a
+corner of a box chooses low or high for each v by itself, and sums of different values are different
 coordinates, so that norms (squared, in L2) add up over v.
 Clamping the sum of a cell moves each coordinate by no more and the same way: since boxes hold zero,
 the difference of two units stays one of such points.  Clamping y moves no two further apart.
@@ -68,10 +68,10 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +147,7 @@ class CellSource(ABC):
         """Return the cells of the groups at some places, which rise, without noise."""
 
     @abstractmethod
-    def covered(self, far: CellSensitivity, by: Enforced) -> bool:
+    def covered(self, strategy: CellStrategy, far: CellSensitivity, by: Enforced) -> bool:
         """Whether an engine lets no unit add more to the cells than is claimed."""
 
 
@@ -160,13 +160,13 @@ class CellRows(CellSource):
         group, cell, rows = kept_leaves(raw.leaves[strategy.values[0].measure], places)
         return group, cell, np.minimum(rows, _MOST_ROWS)
 
-    def covered(self, far: CellSensitivity, by: Enforced) -> bool:
+    def covered(self, strategy: CellStrategy, far: CellSensitivity, by: Enforced) -> bool:
         """Compare the histogram, and how many rows of a unit are in it."""
-        (value,) = far.cells.values
+        (value,) = strategy.values
         measure = by.measures.get(value.measure)
         if not isinstance(measure, Leaves) or not value.holds(0, 1):
             return False
-        inside = measure.leaves == far.cells.cells and measure.rows <= far.high
+        inside = measure.leaves == strategy.cells and measure.rows <= far.high
         return inside and by.within(far.groups, far.available)
 
 
@@ -186,9 +186,8 @@ class CellTotals(CellSource):
         group, column, added = (np.concatenate(each) for each in zip(*parts, strict=True))
         return group, column, added
 
-    def covered(self, far: CellSensitivity, by: Enforced) -> bool:
+    def covered(self, strategy: CellStrategy, far: CellSensitivity, by: Enforced) -> bool:
         """Whether values are summed over the same cells, and no row adds more than is claimed."""
-        strategy = far.cells
         found = [by.measures.get(value.measure) for value in strategy.values]
         sums = [measure for measure in found if isinstance(measure, CellSums)]
         if len(sums) < len(found) or len({(each.row, each.cells, each.rows) for each in sums}) > 1:
@@ -231,9 +230,9 @@ class GroupTotals(CellSource):
         held = np.clip(totals[key_order(keys)][list(self.order)], -_MOST_ROWS, _MOST_ROWS)
         return np.zeros_like(held), np.arange(held.size), held
 
-    def covered(self, far: CellSensitivity, by: Enforced) -> bool:
+    def covered(self, strategy: CellStrategy, far: CellSensitivity, by: Enforced) -> bool:
         """Whether these are all groups, and a unit is in no more of them."""
-        (value,) = far.cells.values
+        (value,) = strategy.values
         measure = by.measures.get(value.measure)
         match measure:
             case None:
@@ -242,7 +241,7 @@ class GroupTotals(CellSource):
                 added = value.holds(min(low, 0), max(high, 0))
             case _:
                 return False
-        whole = by.listed == far.cells.cells == len(set(self.order))
+        whole = by.listed == strategy.cells == len(set(self.order))
         return added and whole and by.groups <= far.high
 
 
@@ -336,19 +335,19 @@ class SimplexTotals(CellSource):
             np.concatenate(points),
         )
 
-    def covered(self, far: CellSensitivity, by: Enforced) -> bool:
+    def covered(self, strategy: CellStrategy, far: CellSensitivity, by: Enforced) -> bool:
         """Compare every chain, the most rows of a unit, and what each coordinate costs."""
-        values, size = far.cells.values, far.cells.cells
+        values, size = strategy.values, strategy.cells
         if len(values) != len(self.chains) or self.rows != far.high:
             return False
         costs: list[set[int]] = [set() for _ in values]
         seen: list[int] = []
-        for (first, *more), (factor, *_) in far.cells.terms():
+        for (first, *more), (factor, *_) in strategy.terms():
             seen += [first, *more]
             costs[first // size].add(abs(factor))
         corners = [chain.corners for chain in self.chains]
         every = [at * size + each for at, most in enumerate(corners) for each in range(most)]
-        histogram = sorted(seen) == every and len(far.cells.sums) == len(every)
+        histogram = sorted(seen) == every and len(strategy.sums) == len(every)
         return (
             histogram
             and all(len(each) == 1 for each in costs)
@@ -385,9 +384,49 @@ def key_order(keys: Sequence[tuple[Any, ...]]) -> list[int]:
 CELL_ROWS: Final = CellRows()
 
 
+class LinearStrategy(ABC):
+    """Sums y = B x that get noise, and from which all answers are computed."""
+
+    __slots__ = ()
+    words: str
+
+    def called(self, words: str) -> Self:
+        """Return the same strategy, described in other words."""
+        same: Any = self
+        return replace(same, words=words)  # type: ignore[no-any-return]
+
+    @property
+    @abstractmethod
+    def lengths(self) -> tuple[int, int]:
+        """The norms of columns: L1, and the square of L2."""
+
+    @property
+    @abstractmethod
+    def norms(self) -> Norms:
+        """The norms of columns, and of their differences."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many sums there are."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> float:
+        """The mean over answers of their squared weights."""
+
+    @abstractmethod
+    def covered(self, far: CellSensitivity, by: Enforced) -> bool:
+        """Whether an engine lets no unit add more to the cells than is claimed."""
+
+    @abstractmethod
+    def document(self) -> list[Any]:
+        """Return what decides the answers, in plain JSON: part of the digest of a plan."""
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellStrategy:
+class CellStrategy(LinearStrategy):
     """Sums of cells that get noise, and answers as sums of multiples of these.
 
     ``factors`` are the entries of B, for the cells of each sum; without any all of them are one.
@@ -423,6 +462,24 @@ class CellStrategy:
     def lengths(self) -> tuple[int, int]:
         """The norms of columns alone, which are quickly found."""
         return _lengths(self)
+
+    @property
+    def size(self) -> int:
+        """How many sums there are."""
+        return len(self.sums)
+
+    def covered(self, far: CellSensitivity, by: Enforced) -> bool:
+        """Whether an engine lets no unit add more to the cells than is claimed."""
+        return self.source.covered(self, far, by)
+
+    def document(self) -> list[Any]:
+        answers = [
+            [name, [[place, str(weight)] for place, weight in weights]]
+            for name, weights in self.answers
+        ]
+        values = [[each.measure, each.low, each.high, each.step] for each in self.values]
+        parts = [self.cells, self.sums, self.factors, answers, values]
+        return [*parts, *self.source.document()]
 
     @property
     def spread(self) -> float:
@@ -585,7 +642,7 @@ def _matrices(strategy: CellStrategy) -> Iterator[tuple[CellValue, Floats]]:
 
 
 def _up(distance: float, largest: float) -> int:
-    """Round up; where numbers on the way were too large to be exact, by more than they err."""
+    """Round up; if numbers on the way were too large to be exact, by more than they err."""
     return math.ceil(distance if largest < _EXACT else distance + largest * _SLACK)
 
 
@@ -600,11 +657,11 @@ class CellSensitivity(GroupSensitivity):
     (5, 25, 10, 50)
     """
 
-    cells: CellStrategy
+    cells: LinearStrategy
 
     @property
-    def strategy(self) -> CellStrategy:
-        return self.cells
+    def strategy(self) -> CellStrategy | None:
+        return self.cells if isinstance(self.cells, CellStrategy) else None
 
     @property
     def most(self) -> int:
@@ -623,7 +680,7 @@ class CellSensitivity(GroupSensitivity):
         return self.high**2 * self.cells.norms[3]
 
     def places(self, relation: Relation) -> int:
-        inside = GroupSensitivity.places(self, relation) * len(self.cells.sums)
+        inside = GroupSensitivity.places(self, relation) * self.cells.size
         return min(inside, relation.sides * self.groups * self.most)
 
 

@@ -43,7 +43,9 @@ from discreet.plan.pricing.calibration import (
     counted_in_rho,
     gaussian_rho,
 )
+from discreet.plan.pricing.cube_strategy import CubeStrategy
 from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity, ReleaseInput
+from discreet.plan.pricing.linear_strategy import CellSensitivity
 from discreet.plan.pricing.quantile_tree import QuantileLevels
 from discreet.plan.pricing.release_parts import (
     GAUSSIAN,
@@ -175,6 +177,8 @@ def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
     """Return the deviation of a part for a share of rho, or the error of a choice."""
     root = math.sqrt(2 * rho)
     match part:
+        case StrategyPart(distances=CellSensitivity(cells=CubeStrategy())):
+            return part.gaussian_error(relation) / root
         case NoisyTotals(distances=far):
             square = far.moved_squared(relation)
             return math.sqrt(square) / root if square else 0.0
@@ -219,7 +223,9 @@ def unpriced_release(setting: Setting, measured: MeasuredAggregates) -> Unpriced
     parts += [_part(setting, measured, use, known.get(use[0]), users) for use in needed]
     weights, fixed = _weights(setting, measured, uses, len(parts))
     weights = tuple(
-        0 if _is_still(part, setting.unit.relation) else weight
+        0  # no unit moves it
+        if isinstance(part, NoisyTotals) and not part.distances.moved(setting.unit.relation)
+        else weight
         for part, weight in zip(parts, weights, strict=True)
     )
     factors: dict[str, Fraction] = {}
@@ -242,7 +248,7 @@ def unpriced_release(setting: Setting, measured: MeasuredAggregates) -> Unpriced
 def _released(measured: MeasuredAggregates, use: ReleaseInput) -> ReleaseInput:
     """Return what is released for an input: a count of a workload is part of a histogram.
 
-    So is a quantile, where several are asked for.
+    So is a quantile, if several are asked for.
     """
     workload = measured.workload
     if isinstance(use[1], Fraction) and use[0] in measured.levels:
@@ -324,15 +330,15 @@ def _part(
 ) -> Part:
     """Return what is released for an input; who needs a leaf says how it is chosen."""
     workload, limits = measured.workload, setting.limits
-    running = next((each for each in measured.running if each.measure == use[0]), None)
+    summed = measured.summed(use[0])
     if workload is not None and use[0] == workload.measure:
         candidates = workload.candidates(limits.groups, limits.available)
         return StrategyPart.of(use[0], candidates, setting.unit.relation, "each by itself")
     match measure:
-        case None | Total() if running is not None:
+        case None | Total() if summed is not None:
             bounds = (1, 1) if measure is None else (measure.low, measure.high)
-            candidates = running.candidates(_totals(use[0], bounds, limits).distances)
-            return StrategyPart.of(use[0], candidates, setting.unit.relation, "adding up groups")
+            candidates = summed.candidates(_totals(use[0], bounds, limits).distances)
+            return StrategyPart.of(use[0], candidates, setting.unit.relation, summed.first)
         case None:
             return _totals(UNITS, (1, 1), limits, always=limits.all_rows)
         case Total() | DistinctCount() | DistinctSum():
@@ -361,11 +367,6 @@ def _sure(setting: Setting, measured: MeasuredAggregates, use: ReleaseInput) -> 
         if use in uses
     )
     return 1 - (1 - max(setting.ask.confidence, _LEAST_SURE)) / together
-
-
-def _is_still(part: Part, relation: Relation) -> bool:
-    """Whether no unit moves a part, which then needs no share of the price."""
-    return isinstance(part, NoisyTotals) and not part.distances.moved(relation)
 
 
 def _totals(
@@ -420,7 +421,12 @@ def scale_noise(
     if ask.errors:
         needs = needs_of(setting, measured, estimates, layout)
         targets = ErrorTargets(
-            ask=ask, sketch=sketch, estimates=estimates, outputs=layout.outputs, needs=needs
+            ask=ask,
+            sketch=sketch,
+            estimates=estimates,
+            outputs=layout.outputs,
+            needs=needs,
+            levels=() if measured.cube is None else measured.cube.levels,
         )
         calibrated = _by_errors(ask, sketch, targets, law)
     elif ask.rho is not None:

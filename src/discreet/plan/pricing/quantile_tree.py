@@ -6,12 +6,12 @@ each tree once, with this very object.
 
 Definition.  A *tree* over k leaves has h levels and arity b, b**h >= k: on level l the leaves stand
 in blocks of b**(h - l), and the rows of every block are counted with noise of its own.  Each leaf
-is in one block of every level; the block of all leaves is not counted.  Whatever is chosen at any
+is in one block of every level; the block of all leaves is not counted.  The choice at any
 level of a quantile, and both ends of its interval, follows from these noisy counts
 (:mod:`discreet.release.choices`).
 Theorem (key ``quantile-tree``; hierarchical histograms (Hay, Rastogi, Miklau and Suciu 2010)).
 Let a unit count with at most r rows in each of at most g groups. Added or removed, it moves all
-counts by at most g r h in L1 and by g r**2 h in the square of L2; where it is replaced by another,
+counts by at most g r h in L1 and by g r**2 h in the square of L2; if it is replaced by another,
 as ``plan-distances`` says, with r h and r**2 h for what one unit adds to a group, and 2 r h and 2
 r**2 h for the difference of two in a group that they share.  So all quantiles together cost what
 noise for these distances costs, however many there are.
@@ -24,11 +24,11 @@ but for a chance of m, where M bounds the error of one estimate but for m / (2 h
 goes; an end that allows for an error of T misses it by at most M + T + 1.
 Proof.  Let w be the leaf that holds rank q n + M, if there is one.  If no estimate inside of the
 blocks that hold w errs by more than M, which has a chance of at least 1 - m / 2, then no boundary
-from the end of the part that holds w on has an estimate below 0: nothing that is read lies above
+from the end of the part that holds w on has an estimate below 0: nothing that is read is above
 w.  The same holds below.  Ends look for - q - T and 1 - q + T in place of 0.
 
 Definition.  How a list is bought is decided by the *predicted error*, the mean over all levels q of
-how many ranks a value misses where rows are spread evenly over the leaves: for a choice its scale,
+how many ranks a value misses if rows are spread evenly over the leaves: for a choice its scale,
 which is that of a two-sided exponential law; and for a tree sqrt(2 / pi) times the deviation of the
 noise between a rank and the start of a leaf, whose variance is about b (q (1 - q) + (h - 1) / 6)
 times that of one count.  Both are in proportion to the price, so that it does not matter.
@@ -170,7 +170,7 @@ class TreeChoice(LeafChoice):
 class QuantileLevels(LeafPart):
     """Values at several levels of one histogram, with their intervals.
 
-    ``as_tree`` says that it must be a tree, where the number of leaves is still to be found and
+    ``as_tree`` says that it must be a tree, if the number of leaves is still to be found and
     the way to buy must not follow from it.
 
     >>> part = QuantileLevels(measure="age", leaves=111, rows=1, groups=1, available=None,

@@ -6,7 +6,7 @@ This tree is what a ledger charges.  A claim is how far one unit is said to move
 what is released, and noise is scaled to it. An engine request is what an engine enforces, whatever
 the data is.
 
-Definition.  All leaves are certified for units that are added or removed, and where the relation of
+Definition.  All leaves are certified for units that are added or removed, and if the relation of
 the unit lets one unit take the place of another, for that as well (key ``plan-distances``): so the
 price of a question whose scope not every unit need be in is known too.
 
@@ -14,10 +14,10 @@ Definition.  A claim *covers* a measure if it allows for as many groups as a uni
 many as there can be, and in each of them for all that the measure lets a unit add.
 Theorem (key ``bounded-contribution``).  If every claim covers its measure, one unit moves nothing
 that is released further than it is priced for, however the claim was inferred.
-Proof.  The engine keeps a unit in at most ``groups`` groups, of those that are public where they
+Proof.  The engine keeps a unit in at most ``groups`` groups, of those that are public if they
 are, and bounds what it adds to each by the measure alone.  A larger claim is never cheaper.
 That units are always there (key ``always-there``) is believed of no question: it is claimed only
-for the number of units, where each row is one, and the request is for one group of a whole table,
+for the number of units, if each row is one, and the request is for one group of a whole table,
 with no node above it that could drop a row.  The engine then counts the rows of the table,
 whatever they hold, and these are as many in all neighbors under ``replace``.
 """
@@ -27,11 +27,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange
-from discreet.loss import PrivacyLoss
 from discreet.mechanisms import Gaussian
 from discreet.plan.pricing.group_sensitivity import (
     UNITS,
@@ -58,9 +57,6 @@ from discreet.requests.engine_request import (
 )
 from discreet.units import PrivacyUnit, Relation
 
-if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import NoisyKeys, OptimalKeys
-
 
 def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
     """Return the composition of all releases, for a unit.
@@ -82,7 +78,8 @@ def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
     whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
     replaced = unit.relation.replaces
     if releases.selection is not None:
-        loss = _keys_replaced(releases.selection) if replaced else None
+        keys = releases.selection
+        loss = replace(keys, relation=Relation.REPLACE).loss() if replaced else None
         yield Leaf(releases.selection, name="keys", unit=whose, replaced=loss)
     for noise in releases.noises:
         yield _noisy(noise, whose, replaced=replaced)
@@ -97,11 +94,6 @@ def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
     for choice in releases.choices:
         if isinstance(choice, ScoredChoice):
             yield _chosen(choice, whose, replaced=replaced)
-
-
-def _keys_replaced(keys: OptimalKeys | NoisyKeys) -> PrivacyLoss:
-    """Return the loss of the same choice where units are replaced."""
-    return replace(keys, relation=Relation.REPLACE).loss()
 
 
 def _noisy(noise: Noise, whose: PrivacyUnit, *, replaced: bool) -> Leaf:
@@ -194,7 +186,7 @@ class Enforced:
     def covered(self, name: str, far: GroupSensitivity) -> bool:
         """Whether distances cover a measure, or the number of units."""
         if isinstance(far, CellSensitivity):
-            return not far.always and far.cells.source.covered(far, self)
+            return not far.always and far.cells.covered(far, self)
         measure = self.measures.get(name)
         if far.always and not (self.all_rows and name == UNITS):
             return False
@@ -232,7 +224,7 @@ class Enforced:
 
 
 def _covered(enforced: Enforced, releases: Releases) -> Iterable[bool]:
-    yield from (_noise(enforced, release) for release in releases.noises)
+    yield from (enforced.covered(noise.measure, noise.distances) for noise in releases.noises)
     yield from (enforced.ranked(release) for release in releases.choices)
     yield from map(enforced.counted_in, trees_of(releases.choices))
     if releases.selection is not None:
@@ -240,7 +232,3 @@ def _covered(enforced: Enforced, releases: Releases) -> Iterable[bool]:
         claimed = getattr(releases.selection, "most", 1)
         yield most is not None and most <= claimed
         yield enforced.groups <= releases.selection.groups
-
-
-def _noise(enforced: Enforced, noise: Noise) -> bool:
-    return enforced.covered(noise.measure, noise.distances)

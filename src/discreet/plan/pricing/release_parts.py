@@ -6,7 +6,7 @@ Definition.  A part is what is released of one measure: its noisy totals, one le
 or which keys are shown.  For a share epsilon, or a share rho, of the price it gives the mechanism
 that spends no more.
 Theorem (key ``part-prices``).  Let d and D be the L1 distance and the squared L2 distance of one
-step of the relation (key ``plan-distances``), g the groups of a unit, w = g, or 2 g where units are
+step of the relation (key ``plan-distances``), g the groups of a unit, w = g, or 2 g if units are
 replaced.  Then a share is kept by
 
     Laplace noise of scale d / epsilon          epsilon, as d / scale
@@ -18,11 +18,11 @@ replaced.  Then a share is kept by
     noisy counts that choose keys, moved by M in each of w groups: as Laplace or Gaussian noise
                                                 for d = w M and D = w M**2, and delta
 
-where a quantile may have several choices, each for a part of its share, and q bounds how far a unit
+if a quantile may have several choices, each for a part of its share, and q bounds how far a unit
 moves the scores of one of g groups: ``rows`` times
 the weight of the choice, twice that if units are replaced, and ``rows`` if there is only one group.
 Proof.  The first five are ``laplace-mechanism``, ``gaussian-mechanism``, ``pure-to-concentrated``
-and ``exponential-mechanism``, and the last is ``optimal-keys-loss`` or ``threshold-keys``.  Where a
+and ``exponential-mechanism``, and the last is ``optimal-keys-loss`` or ``threshold-keys``.  If a
 unit is replaced, its g groups and the g of the other are at most 2 g; choices in two of them, in
 each of which only one of the units has rows, have together twice the range of one of them, as if
 one group had moved twice as far.  Scales and variances are rounded up, shares down.
@@ -397,7 +397,7 @@ def price_shares(weights: Sequence[int], total: Fraction) -> tuple[Fraction, ...
 def divide_epsilon(
     weights: Sequence[int], fixed: Sequence[Fraction | None], total: Fraction
 ) -> tuple[Fraction, ...]:
-    """Divide an epsilon where some parts have one of their own.
+    """Divide an epsilon if some parts have one of their own.
 
     >>> divide_epsilon([1, 1, 1], [None, Fraction(1, 2), None], Fraction(1))
     (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))

@@ -8,7 +8,7 @@ with the confidence.  Then the budget that pays decides between laws of noise: o
 epsilon by the smaller epsilon, and one in rho, mu or divergences takes Gaussian noise, which costs
 least there, unless the policy limits epsilon and no delta is given.  What is not given in the
 call stands in the clause of the question; delta and the confidence may come from the policy.
-Groups that are chosen privately need a delta: where nobody names one, it is a small share of what
+Groups that are chosen privately need a delta: if nobody names one, it is a small share of what
 the budget that pays has set aside.
 A policy may limit what one question costs.  An asked price is held against the limit in its own
 currency before anything else is done, and otherwise the price of the plan is, once it is known.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # handed in
     from discreet.plan.pricing.calibration import Price
 
 UNCONFIRMED: Final = 10
-"""The largest epsilon, or rho where there is no epsilon, that is paid without being confirmed."""
+"""The largest epsilon, or rho if there is no epsilon, that is paid without being confirmed."""
 _SHOWN: Final = Fraction(10**200)
 
 
@@ -94,7 +94,7 @@ _LEAST_PRICE = Fraction(1, 10**200)
 _MOST_PRICE = Fraction(10**200)
 """Above it, losses are no longer floats."""
 _MOST_DELTA = Fraction(1, 1000)
-"""What a question may have where the policy limits its price, and says nothing of delta."""
+"""What a question may have if the policy limits its price, and says nothing of delta."""
 
 
 @final
@@ -239,7 +239,7 @@ def check_allowed(price: Price, limits: Limits) -> None:
 
 
 def _check_all(known: Mapping[str, tuple[Fraction | None, Fraction | None]]) -> None:
-    """Refuse prices above what is allowed, and what has no price where one is limited."""
+    """Refuse prices above what is allowed, and what has no price if one is limited."""
     for name, (price, most) in known.items():
         if most is not None:
             if price is None:
@@ -266,7 +266,7 @@ def _one(name: str, argument: object, clause: Fraction | None) -> Fraction | Non
 
 
 def _named(question: Question, clause: Clause) -> Fraction | None:
-    """Add up the epsilons of the aggregates, where each names its own."""
+    """Add up the epsilons of the aggregates, if each names its own."""
     epsilons = [total.epsilon for total in aggregates(question)]
     if question.keys:
         epsilons.append(clause.group_selection_epsilon)
@@ -330,7 +330,7 @@ def check_least(price: Price, least: Fraction) -> None:
         raise NotAllowed(
             what=f"the question costs {currency} {float(paid):.3g}; the least of one question here "
             f"is {float(floor):.4g}.",
-            why="its time and its errors tell something, too, and are paid for by this.",
+            why="its time and its errors reveal something, too, and are paid for by this.",
             do="ask for a more exact answer, or have the owner write min_epsilon_per_question "
             "under [limits].",
         )
@@ -346,8 +346,7 @@ def check_confirmed(
         raise NotAllowed(
             what=f"{what} costs {currency} {float(min(paid, _SHOWN)):.4g}, which is above "
             f"{UNCONFIRMED}, and nobody has confirmed it.",
-            why="such an answer tells almost exactly who is in the data; mostly a point is missing "
-            "from the number.",
+            why="such an epsilon offers almost no protection, and is usually a typo.",
             do=do
             or f"ask with a smaller {currency}; or, if it is meant, with confirm=True (--confirm), "
             f"or have the owner write max_{currency}_per_question into the policy.",

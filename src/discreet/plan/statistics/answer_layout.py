@@ -91,8 +91,14 @@ def answer_layout(
     """Give each aggregate a slot, and write everything above them in terms of slots."""
     keys = [each.key.type for each in known.keys]
     columns = known.rows.facts.types
+
+    def kind(aggregate: Aggregate) -> Type:
+        """Return the type of an aggregate; levels add up, and so are not rounded."""
+        own = typed(aggregate, columns)
+        return Type.FLOAT if known.question.sets and own is Type.INTEGER else own
+
     estimates = tuple(
-        Estimate(slot=f"a{place}", aggregate=outer, type=typed(inner, columns), estimator=estimator)
+        Estimate(slot=f"a{place}", aggregate=outer, type=kind(inner), estimator=estimator)
         for place, ((outer, inner), estimator) in enumerate(
             zip(known.aggregates, estimators, strict=True)
         )

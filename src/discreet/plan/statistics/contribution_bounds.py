@@ -4,18 +4,18 @@ Trust: kernel.  Without these limits one unit could change everything.
 
 Definition.  ``groups`` is the most groups in which a unit counts, and ``rows`` the most rows with
 which it counts in one of them.  They are enforced: what is more is left out, or scaled down.  They
-are set in the clause of the question, or else in the policy.  A unit is in one group where there is
-one, and where all its rows agree in the keys.  A row that is a unit of its own is in one group.
+are set in the clause of the question, or else in the policy.  A unit is in one group if there is
+one, and if all its rows agree in the keys.  A row that is a unit of its own is in one group.
 
 Values are clamped to the bounds of the question, else to those that are declared.
 
 Definition.  A column of a subquery that counts the rows of a unit, or adds up their values, has no
-largest value of its own.  Where no condition gives it one, the limit on the rows with which a unit
-counts does: a count lies between 0 and the limit, and a sum of values between ``low`` and ``high``
+largest value of its own.  If no condition gives it one, the limit on the rows with which a unit
+counts does: a count is between 0 and the limit, and a sum of values between ``low`` and ``high``
 between the limit times the lesser of ``low`` and 0, and the limit times the greater of ``high`` and
 0.  So the sum of the counts of all units counts no more rows of a unit than a count of all rows
 does.  The bounds are enforced like declared ones: numbers beyond them are clamped, and a plan says
-so.  Where bounds are bought, they are searched for as before.
+so.  If bounds are bought, they are searched for as before.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:  # for annotations alone
 def missing_bounds(
     aggregate: Aggregate, argument: Expression, columns: Mapping[str, Facts]
 ) -> MissingBounds:
-    """Ask for bounds on what is added up; ``columns`` tells which of its columns have none.
+    """Ask for bounds on what is added up; ``columns`` says which of its columns have none.
 
     >>> from discreet.query.expressions import Call
     >>> paid = Call("*", (Column("price"), Column("rate")))
@@ -70,7 +70,11 @@ def missing_bounds(
     fix = f"write {call}, contribution_bounds_per_row => (0, 100))"
     named = dict.fromkeys(node.name for node in walk(argument) if isinstance(node, Column))
     found = {name: columns[name] for name in named if name in columns}
-    without = {name: facts for name, facts in found.items() if _unbounded(facts)}
+    without = {
+        name: facts
+        for name, facts in found.items()
+        if facts.bounds is None and facts.type.is_number
+    }
     places = [
         _place(facts.source, facts.type) for facts in without.values() if facts.source is not None
     ]
@@ -85,10 +89,6 @@ def missing_bounds(
         "privately,\nwhich has a price of its own: bounds=dp.estimate(epsilon=0.1), on the command "
         "line --bounds-epsilon=0.1.",
     )
-
-
-def _unbounded(facts: Facts) -> bool:
-    return facts.bounds is None and facts.type.is_number
 
 
 def _place(source: ColumnSource, kind: Type) -> str:
@@ -145,7 +145,7 @@ def _equal_columns(rows: BoundRelation) -> Iterator[str]:
 class ContributionBounds:
     """What one unit may add to an answer.
 
-    ``available`` is how many groups there are, where that is public; ``single`` says that each row
+    ``available`` is how many groups there are, if that is public; ``single`` says that each row
     is a unit, ``all_rows`` that nothing hides one: their number is public, and does not move.
     ``one_row`` says that a unit is known to have one row in a group.
 
@@ -228,7 +228,7 @@ def bounds_by_row(
     facts: Facts,
     columns: Mapping[str, Facts] | None = None,
 ) -> Pair:
-    """Return the bounds on each value, or ask for them; ``columns`` tells which of them lack any.
+    """Return the bounds on each value, or ask for them; ``columns`` says which of them lack any.
 
     >>> from discreet.query.expressions import Column
     >>> from discreet.query.types import Type
@@ -276,7 +276,7 @@ def whole_bounds(aggregate: Aggregate) -> tuple[int, int] | None:
     low, high = math.ceil(pair[0]), math.floor(pair[1])
     if low > high or high < 1 or max(-low, high) >= 2**31:
         raise UnsupportedSQL(
-            what=pointed("no number of rows lies between these bounds.", aggregate.span),
+            what=pointed("no number of rows is between these bounds.", aggregate.span),
             why="the rows of a person in a group are clamped to the bounds.",
             do="give bounds such as contribution_bounds_per_group => (0, 5).",
         )
@@ -333,7 +333,7 @@ def bound_contributions(  # noqa: PLR0913  all that limits a unit
 
 
 def table_limits(question: Question, schema: Schema, limits: Limits) -> Limits:
-    """Return the limits of the tables that a question names: the largest, where they differ."""
+    """Return the limits of the tables that a question names: the largest, if they differ."""
     named = (node.name for node in descend(question.relation) if isinstance(node, Table))
     found = (schema.at_path(name) for name in named)
     tables = [table for table in found if table is not None and not table.public]
@@ -375,7 +375,7 @@ def _largest(limits: list[int | None]) -> int | None:
 def _all_rows_count(bound: BoundQuestion, schema: Schema, unit: PrivacyUnit) -> bool:
     """Whether the number of rows is public: one row replaces another, and no condition hides one.
 
-    Where there are several private tables, a row of one may be replaced by a row of another.
+    If there are several private tables, a row of one may be replaced by a row of another.
     """
     whole = isinstance(bound.rows.relation, Scan) and not (bound.rows.unit or bound.keys)
     private = [table for table in schema.tables if not table.public]
@@ -384,7 +384,7 @@ def _all_rows_count(bound: BoundQuestion, schema: Schema, unit: PrivacyUnit) -> 
 
 
 def with_bounded_totals(rows: BoundRelation, most: int | None) -> BoundRelation:
-    """Return a relation in which counts and sums of units lie between bounds."""
+    """Return a relation in which counts and sums of units are between bounds."""
     if most is None or not rows.unit:
         return rows
     bounded = [bounded_total(field.facts, most) for field in rows.fields]

@@ -5,10 +5,10 @@ Trust: kernel.  The bounds that are returned are those of the integers that are 
 Definition.  A number x between public bounds becomes the whole number nearest to (x - center) /
 step.  The step is a power of two, as fine as it can be while the largest total of one unit stays
 within 2**30: so the totals of four billion units fit into 62 bits.  Whole numbers with small bounds
-are kept as they are, in steps of 1, or of 1/2 where their center is not whole.
-Where the total of a unit is bounded and its rows are not, rows are clamped far outside the bounds,
+are kept as they are, in steps of 1, or of 1/2 if their center is not whole.
+If the total of a unit is bounded and its rows are not, rows are clamped far outside the bounds,
 to 2**52 steps, so that nothing overflows.
-Theorem (key ``fixed-point``).  Whatever the data holds, every value of ``row`` is NULL or an
+Theorem (key ``fixed-point``).  For any data, every value of ``row`` is NULL or an
 integer from ``low`` to ``high``.
 Proof.  The last step of the expression is a clamp to these integers; NaN and infinities are NULL.
 
@@ -146,7 +146,7 @@ def fixed_square(
 
 
 def clamped(value: Expression, low: Fraction | int, high: Fraction | int) -> Expression:
-    """Return the value, or the bound that it lies beyond.
+    """Return the value, or the bound that it is beyond.
 
     >>> from discreet.query.expressions import Column
     >>> clamped(Column("x"), Fraction(0), Fraction(1)).function
@@ -156,7 +156,7 @@ def clamped(value: Expression, low: Fraction | int, high: Fraction | int) -> Exp
 
 
 def check_magnitude(largest: Fraction) -> None:
-    """Refuse numbers that are too large, or too small, to be told apart in 64 bits.
+    """Refuse numbers that are too large, or too small, to be distinguished in 64 bits.
 
     >>> check_magnitude(Fraction(1000))
     """
@@ -164,10 +164,10 @@ def check_magnitude(largest: Fraction) -> None:
 
 
 def _whole(value: Expression, low: int, high: int, *, rows: int, centered: bool) -> Fixed | None:
-    """Keep whole numbers as they are, where that is fine enough for one unit's total."""
+    """Keep whole numbers as they are, if that is fine enough for one unit's total."""
     if low > high:
         raise OutOfRange(
-            what="no whole number lies between the bounds.",
+            what="no whole number is between the bounds.",
             why="every value is moved between them.",
             do="give bounds with a whole number between them.",
         )

@@ -1,4 +1,4 @@
-"""HAVING as a threshold on noisy totals, where there are more groups than could be listed.
+"""HAVING as a threshold on noisy totals, if there are more groups than could be listed.
 
 Trust: kernel.
 
@@ -11,9 +11,9 @@ the one in which every group has got its noise.
 T is not above what the condition asks for, and below it by no more than rounding explains.  Of
 several such parts the one counts that the fewest empty groups reach.
 
-Where bounds are to be found first, such a question is refused: they decide about the noise, and so
+If bounds are to be found first, such a question is refused: they decide about the noise, and so
 about how many empty groups reach T.  An answer with too many of them would break off once it is
-paid for, and that it does would tell of bounds that nobody is told.
+paid for, and that it does would reveal bounds that nobody is told.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def having_threshold(
 ) -> HavingThreshold | None:
     """Find the threshold of a question about more groups than could be listed, or refuse it."""
     groups = setting.groups.public
-    if setting.groups.chosen or not isinstance(groups, Product):
+    grouped = setting.bound.question.sets
+    if setting.groups.chosen or not isinstance(groups, Product) or grouped:
         return None
     if targets:
         first = targets[0]

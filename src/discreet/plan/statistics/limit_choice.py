@@ -296,7 +296,7 @@ def spread_questions(bound: BoundQuestion) -> Mapping[str, Question]:
 def share_question(bound: BoundQuestion, *, rows: int, groups: int | None) -> Question:
     """Return the question that adds up the rows that limits cut, and those that they keep.
 
-    ``groups`` is None where a unit can be in no more groups than count.
+    ``groups`` is None if a unit can be in no more groups than count.
     """
     small = Call("LEAST", (Column(ROWS), Literal(rows)))
     units = _by_unit(

@@ -5,12 +5,13 @@ Trust: kernel.  The noise of a count is scaled to what one unit adds to it.
 Definition.  Groups are public if every key has public values, and then there is one for each
 combination; or if a public table lists them; or if there are no keys, and one group.  All of them
 are shown, empty ones too; where there are more combinations than could be listed, all that reach a
-threshold (:mod:`discreet.plan.statistics.having_threshold`).  Otherwise which groups there are is
+threshold (:mod:`discreet.plan.statistics.having_threshold`); with grouping sets, those of every set
+(:mod:`discreet.plan.workload.cubes`).  Otherwise which groups there are is
 told by the data, and a choice of keys, which has a price, decides which of them are shown.
-Where a question asks for a least number of units in a group, groups are chosen in any case.
+If a question asks for a least number of units in a group, groups are chosen in any case.
 Values of a key that is public by itself are enforced in both cases: other rows are left out.
 
-Definition.  Where groups are private, a noisy count that an answer needs in any case can choose
+Definition.  If groups are private, a noisy count that an answer needs in any case can choose
 them: a group is shown if it reaches a threshold (key ``threshold-keys``), and nothing else is paid
 for the choice.  A count can do that if every unit of a group adds at least one to it and at most
 ``most``: then groups without units, of which nobody may learn, count nothing.  That is so for
@@ -22,7 +23,7 @@ Theorem (key ``rows-are-units``).  A count of all rows of which a unit has at mo
 that counts, and at least one, is the number of units.
 Proof.  A unit of the group has a row in it, so that its own count, clamped to one, is one.
 
-Rows choose only where nothing else is said: a least number of units in a group, or a way to choose,
+Rows choose only if nothing else is said: a least number of units in a group, or a way to choose,
 is about units.  And they choose only if no number of units is asked for, by which smaller groups
 are shown, and if at most two rows of a unit count.  A choice apart takes about half of a price and
 shows groups of twice as many units as one that has all of it; rows, so many of each unit, show
@@ -54,7 +55,7 @@ if TYPE_CHECKING:  # made by earlier steps
 
 _MOST: Final = 10**6
 _COMPLETE: Final = frozenset({"RANGE_BUCKET", "IS NULL", "IS TRUE", "IS FALSE"})
-"""Functions of which all values are known, whatever the data holds."""
+"""Functions of which all values are known, regardless of the data."""
 PUBLIC: Final = "PUBLIC_GROUPS"
 
 
@@ -143,9 +144,13 @@ def _product(asked: BoundQuestion) -> PublicGroups | None:
     if len(known) < len(lists):
         return None
     count = math.prod(map(len, known))
+    if asked.question.sets:  # of which none need be listed
+        return Product(tuple(known))
     if count <= _MOST:
         return tuple(itertools.product(*known))
-    if count > MOST_GROUPS or not _some(asked):
+    clause = asked.question.clause or Clause()
+    some = asked.question.having is not None or clause.min_privacy_units_per_group is not None
+    if count > MOST_GROUPS or not some:
         raise UnsupportedSQL(
             what=pointed(
                 f"there are {count} groups, more than {_MOST}.", asked.keys[0].key.expression.span
@@ -155,12 +160,6 @@ def _product(asked: BoundQuestion) -> PublicGroups | None:
             "by fewer keys, or list the values that matter with IN (...).",
         )
     return Product(tuple(known))
-
-
-def _some(asked: BoundQuestion) -> bool:
-    """Whether a question may leave groups out."""
-    clause = asked.question.clause or Clause()
-    return asked.question.having is not None or clause.min_privacy_units_per_group is not None
 
 
 def _not_public(asked: BoundQuestion, unknown: bool) -> UnsupportedSQL:  # noqa: FBT001
@@ -186,7 +185,7 @@ UNIT_COUNTS: Final = tuple(Total(name="", row=ONE, low=low, high=1) for low in (
 
 _OPTIMAL: Final = "OPTIMAL"
 _MOST_ROWS: Final = 2
-"""Rows of a unit, at most, where rows choose."""
+"""Rows of a unit, at most, if rows choose."""
 
 SelectionCount = tuple[str, int]
 """The name of a count, and how much a unit adds to it, at most."""

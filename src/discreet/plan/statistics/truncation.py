@@ -1,15 +1,16 @@
 """Truncation: what limits may leave out of an answer, said before and beside it.
 
-Trust: public.  It changes no number; but whoever is not told takes an answer for more than it is.
+Trust: public.  It changes no number; but anyone who is not told takes an answer for more than it
+is.
 
 Definition.  Contribution bounding and clamping move an answer away from the same answer of all
 rows.  Confidence intervals are for noise alone and do not cover that, because how far it is depends
 on rows that do not count.  So a plan says which limits may bind: rows and groups of a unit, values
-of a unit, and bounds on values.  It says nothing where none can: where each row is a unit, where a
-unit is known to have one row in a group, where there are no more groups than may count, and where
+of a unit, and bounds on values.  It says nothing if none can: if each row is a unit, if a
+unit is known to have one row in a group, if there are no more groups than may count, and where
 the bounds of a formula follow from its text.  Rows whose key is none of the values that its column
 declares are in no group; a plan says so as well.  Rows without a unit are nobody's, and never
-count; a plan says so where there may be some: where a column of the unit may be NULL, or a link
+count; a plan says so if there may be some: if a column of the unit may be NULL, or a link
 lead nowhere.
 """
 
@@ -26,7 +27,7 @@ from discreet.plan.binding.value_facts import KnownFacts, argument_of, facts_of
 from discreet.plan.setting import Setting
 from discreet.plan.statistics.contribution_bounds import OneRow, one_row_of
 from discreet.query.expression_text import said
-from discreet.query.expressions import Column, Expression, walk
+from discreet.query.expressions import Column, walk
 from discreet.query.functions import AGGREGATES
 from discreet.query.question import Question
 from discreet.query.relations import Table, descend
@@ -34,7 +35,7 @@ from discreet.requests.table_schema import Schema
 
 if TYPE_CHECKING:  # made by earlier steps
     from discreet.plan.binding.bound_question import BoundQuestion
-    from discreet.plan.statistics.contribution_bounds import ContributionBounds, Pair
+    from discreet.plan.statistics.contribution_bounds import ContributionBounds
 
 _NOTHING: Final = Fraction(1, 10**100)
 _LEFT_OUT: Final = frozenset({"unlisted", "unnamed"})
@@ -218,7 +219,7 @@ def _per_group(known: BoundQuestion, who: str) -> Iterator[Truncation]:
 
 
 def _bounds(known: BoundQuestion, *, searching: bool) -> Iterator[Truncation]:
-    """Say to which bounds values are clamped, if some may lie beyond them."""
+    """Say to which bounds values are clamped, if some may be beyond them."""
     facts = known.rows.facts
     cells = KnownFacts.of(facts).without_bounds()
     for outer, inner in known.aggregates:
@@ -232,21 +233,16 @@ def _bounds(known: BoundQuestion, *, searching: bool) -> Iterator[Truncation]:
         pair = inner.bounds_per_row or facts_of(value, facts).bounds
         if pair is None:
             continue  # dates and texts, which are never moved
-        if not _holds(value, cells, pair):
+        sure = facts_of(value, cells).bounds  # whatever the cells of columns hold
+        if sure is None or sure[0] < pair[0] or pair[1] < sure[1]:
             low, high = map(_number, pair)
             words = f"{text} below {low} counts as {low}, and above {high} as {high}."
             brief = f"{text} outside {low}..{high}"
             yield Truncation(kind="bounds", limit=None, words=words, brief=brief)
 
 
-def _holds(value: Expression, cells: KnownFacts, pair: Pair) -> bool:
-    """Whether every value lies within bounds, whatever the cells of columns hold."""
-    sure = facts_of(value, cells).bounds
-    return sure is not None and pair[0] <= sure[0] and sure[1] <= pair[1]
-
-
 def _number(value: Fraction) -> str:
     large = value.numerator.bit_length() >= value.denominator.bit_length()  # at least a half
-    if not large and abs(value) < _NOTHING:  # where rounding has moved a bound of zero
+    if not large and abs(value) < _NOTHING:  # if rounding has moved a bound of zero
         return "0"
     return f"{value}" if value.denominator == 1 and abs(value) < 10**9 else f"{float(value):.6g}"

@@ -1,4 +1,4 @@
-"""Cells: what the conditions of several counts tell apart, and which cell a row is in.
+"""Cells: what the conditions of several counts distinguish, and which cell a row is in.
 
 Trust: public.  One CASE gives every row one cell or none, and counts are sums of cells that were
 read.  So what is inferred here about conditions decides what is counted, and never how far one unit
@@ -13,7 +13,7 @@ An atom compares an expression with literals, or is any other condition.  The va
 expression, NULL among them, fall into *pieces* within which all its atoms agree.  A *combination*
 takes one piece of every expression, and decides all conditions.  A *cell* is what combinations have
 in common that make the same conditions true, unless these are none.
-Theorem (key ``count-cells``).  A row lies in one combination.  Let the cells be tried in the order
+Theorem (key ``count-cells``).  A row is in one combination.  Let the cells be tried in the order
 of falling numbers of conditions, each by those of its conditions that no other of them implies.
 Then the first cell that fits a row is the one of its combination.
 Proof.  Atoms of one expression are decided by its piece (key ``truth-sets``), and SQL's logic does
@@ -148,7 +148,7 @@ class _Axis:
 
 
 def _inside(values: Values, places: Mapping[Any, int]) -> NDArray[np.bool_]:
-    """Return which stretches lie in a set: before, between and after all cuts; NULL is the last."""
+    """Return which stretches are in a set: before, between and after all cuts; NULL is the last."""
     turns = np.zeros(len(places) + 2, np.int64)
     turns[[places[cut] + 1 for cut in values.cuts]] = 1
     inside: NDArray[np.bool_] = (np.cumsum(turns) + values.below) % 2 == 1

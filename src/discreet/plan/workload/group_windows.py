@@ -4,11 +4,11 @@ Trust: public.  Windows are computed from what is released.  A strategy is price
 measures (``linear-strategy``); which one is taken is about accuracy.
 
 Definition.  A window over groups looks at released numbers of all groups.  That says something
-about the table only where the groups are those of the question, whatever the data is: where they
+about the table only if the groups are those of the question, regardless of the data: if they
 are public, and no condition on noisy numbers (HAVING) leaves some of them out.
 
 Definition.  The *running counts* of a measure are the sums over groups that windows ask for, by
-frames that keys decide, and the counts of single groups where these are asked for as well.  They
+frames that keys decide, and the counts of single groups if these are asked for as well.  They
 are a workload whose cells are the groups.  Its strategies are noise on every group, whose totals
 are added up, and those of :mod:`discreet.plan.workload.strategies`.  The one with the smallest
 predicted error is taken, of equal ones the first.
@@ -58,6 +58,7 @@ class RunningCounts:
 
     measure: str
     sums: Workload
+    first: str = "adding up groups"
 
     def candidates(self, alone: GroupSensitivity) -> tuple[Candidate, ...]:
         """Return what a unit moves in all groups, and in sums of them."""
@@ -86,7 +87,7 @@ def running_counts(
     estimates: Sequence[Estimate],
     layout: AnswerLayout,
 ) -> tuple[RunningCounts, ...]:
-    """Return the running counts of a question; where errors are asked for there are none."""
+    """Return the running counts of a question; if errors are asked for there are none."""
     public = setting.groups.public
     if public is None or isinstance(public, Product) or not _FEWEST <= len(public) <= _MOST_GROUPS:
         return ()

@@ -1,24 +1,24 @@
-"""Counts, and sums with counts, measured together in cells where that is more exact.
+"""Counts, and sums with counts, measured together in cells if that is more exact.
 
-Trust: kernel.  The counts that are joined are no measures of their own any more: what is read for
+Trust: kernel.  The counts that are joined are not measures of their own any more: what is read for
 them is one histogram of cells, in which a unit counts with at most as many rows as before.
 
 Definition.  Counts of rows can be joined if they are shown as they are: not those by which groups
 are chosen, not those that sums and means need, not those with an epsilon of their own, and none of
-people, except where a row is a person.  Joined are those with the same limit on the rows of a unit,
+people, except if a row is a person.  Joined are those with the same limit on the rows of a unit,
 if their conditions leave at most 4096 cells and some strategy errs less than to divide the price
-among the counts; where errors are asked for in place of a price, if no row is in two counts.  A
+among the counts; if errors are asked for in place of a price, if no row is in two counts.  A
 unit with more rows than may count, in whatever cells, counts with as many rows
 as may, chosen by a hash; by itself every count had that limit.
 
 Definition.  Joined are the totals of SUM, AVG, VARIANCE, STDDEV and COUNT that are bounded row by
 row: not those by which groups are chosen, none with an epsilon of its own, none with bounds per
-group, and none of people, except where a row is a person.  A total adds up a value in the rows with
+group, and none of people, except if a row is a person.  A total adds up a value in the rows with
 some condition: of CASE WHEN c THEN x END the value is x, and c is part of the condition; so it is
 with ELSE 0 for a plain sum.  Conditions leave at most 4096 cells.
 Totals are joined if some strategy errs clearly less than what the price buys of them otherwise,
-where the counts may be joined as before, and by neither law more; errors are those of
-``split-shares``, in terms of what one row can add.  Where errors are asked for in place of a price,
+if the counts may be joined as before, and by neither law more; errors are those of
+``split-shares``, in terms of what one row can add.  If errors are asked for in place of a price,
 nothing is joined, since each sum has an error of its own.
 
 A unit with more rows in cells than may count enters all sums and counts with that many rows of its
@@ -54,7 +54,7 @@ _BETTER: Final = 0.95
 
 
 def joined_counts(setting: Setting, measured: MeasuredAggregates) -> MeasuredAggregates:
-    """Return the same with several counts as one histogram, where that is more exact."""
+    """Return the same with several counts as one histogram, if that is more exact."""
     if not setting.shared:
         return measured  # names and shares must not follow from bounds that are found
     by_rows: dict[int, dict[str, Expression | None]] = defaultdict(dict)

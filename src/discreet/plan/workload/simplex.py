@@ -1,4 +1,4 @@
-"""Sums and the counts of their rows as points of simplexes, where that is more exact.
+"""Sums and the counts of their rows as points of simplexes, if that is more exact.
 
 Trust: kernel.  The counts and sums that are joined stay what they were; an engine is asked to keep
 each sum within so much for each row that its count counts, which no unit notices whose rows are
@@ -15,7 +15,7 @@ Definition.  Joined are sums around the middle of their bounds, of SUM, AVG, VAR
 that are bounded row by row, if the counts of their rows are measured in any case; or else counts
 alone.  Not joined are those by which groups are chosen, and nothing in a question that names an
 epsilon for an aggregate, or errors in place of a price, or has bounds to be found.
-Joined they are only where the errors of all columns, multiplied, are smaller for it, by the law
+Joined they are only if the errors of all columns, multiplied, are smaller for it, by the law
 that is asked for, or by the better one for either.
 """
 
@@ -36,7 +36,6 @@ from discreet.plan.pricing.linear_strategy import (
     CellValue,
     Chain,
     SimplexTotals,
-    Weights,
     are_nested,
     conditions_of,
 )
@@ -100,7 +99,7 @@ class SimplexWorkload:
             words="as points of a simplex" + ("" if len(multiples) == 1 else " for each sum"),
             cells=size,
             sums=tuple(sums),
-            answers=tuple((name, _weights(each)) for name, each in answers.items()),
+            answers=tuple((name, tuple(sorted(each))) for name, each in answers.items()),
             factors=() if plain else tuple(factors),
             unit=max(c.width * m for c, m in zip(self.chains, multiples, strict=True)),
             values=tuple(
@@ -122,10 +121,6 @@ class SimplexWorkload:
             low=0, high=self.rows, groups=groups, available=available, cells=strategy
         )
         return ((far, strategy.spread),)
-
-
-def _weights(held: list[tuple[int, Fraction]]) -> Weights:
-    return tuple(sorted(held))
 
 
 def _multiples(widths: list[int]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ sums of cells:
     histogram     every cell is a sum, and every answer adds up its cells
     hierarchy     blocks of b**l neighboring cells are sums, for all l, cells among them; an answer
                   adds up the largest blocks inside of it, or takes what is outside from a block
-                  where these are fewer; sums that no answer needs are left out
+                  if these are fewer; sums that no answer needs are left out
     factorization  for answers up to thresholds, the lower triangular Toeplitz matrix with the
                   coefficients C(2k, k) / 4**k of (1 - x)**(-1/2), rounded to sixteenths: nearly
                   the best there is for Gaussian noise (:mod:`discreet.continual.factorized`)
@@ -342,16 +342,25 @@ class StrategyPart(NoisyTotals):
 
     def factors(self) -> dict[str, Fraction]:
         """Return about by what each answer multiplies the noise of one sum."""
-        strategy = self.distances.strategy
+        far, strategy = self.distances, self.distances.strategy
         if strategy is None or strategy.source.frames:
             spread = self.candidates[0][1]
             if strategy is not None:
                 spread = strategy.spread * strategy.values[0].most ** 2
+            elif isinstance(far, CellSensitivity):
+                spread = far.cells.spread
             return {self.measure: Fraction(math.sqrt(spread))}
         return {
             name: Fraction(math.sqrt(sum(float(weight) ** 2 for _, weight in weights)))
             for name, weights in strategy.answers
         }
+
+    def gaussian_error(self, relation: Relation) -> float:
+        """Return the deviation of a column at rho = 1/2, over what :meth:`factors` says of it."""
+        errors = [
+            best_error(self.candidates, relation, squared=squared) for squared in (True, False)
+        ]
+        return errors[0] / errors[1] * self.distances.moved(relation)
 
     def within_rho(self, rho: Fraction, relation: Relation, law: str) -> Noise:
         """Return noise for a share of rho."""
@@ -380,7 +389,7 @@ def best_strategy(
     why = (
         f"{errors[best] / errors[0]:.2g} times the error of {apart}" if best else "which errs least"
     )
-    return replace(far, cells=replace(far.cells, words=f"{far.cells.words} ({why})"))
+    return replace(far, cells=far.cells.called(f"{far.cells.words} ({why})"))
 
 
 def best_error(candidates: tuple[Candidate, ...], relation: Relation, *, squared: bool) -> float:

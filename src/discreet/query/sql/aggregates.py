@@ -1,4 +1,4 @@
-"""Aggregates and windows: what stands between their parentheses, and which node it is.
+"""Aggregates and windows: what is between their parentheses, and which node it is.
 
 Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
@@ -24,6 +24,7 @@ from discreet.query.expressions import (
     Aggregate,
     Call,
     Expression,
+    Grouping,
     Literal,
     Order,
     Pair,
@@ -69,7 +70,7 @@ def _arguments(reading: Reading, node: Any) -> Arguments:
         if isinstance(value, exp.Kwarg):
             _named(reading, value, parts)
         elif parts.star or parts.named:
-            what = "a value stands after * or a named argument."
+            what = "a value follows * or a named argument."
             raise unreadable(reading.span(value), what, "leave it out.")
         elif isinstance(value, exp.Star):
             reading.only(value)
@@ -84,7 +85,7 @@ def _arguments(reading: Reading, node: Any) -> Arguments:
             )
             raise unreadable(
                 reading.tokens[behind].span,
-                "something stands behind the value.",
+                "something follows the value.",
                 "close the parenthesis; ORDER BY, LIMIT and the like are not used inside.",
             )
         else:
@@ -120,7 +121,7 @@ def _pair(reading: Reading, node: Any) -> Pair:
         raise unsupported(
             reading.span(node),
             "the lower bound is above the upper one.",
-            "no number lies between them.",
+            "no number is between them.",
             "write (low, high).",
         )
     return low, high
@@ -176,7 +177,22 @@ def _called(reading: Reading, node: Any) -> Expression:
         raise unknown(name.span, "a function is not quoted.", "write its name without quotes.")
     if _word(node) in AGGREGATES or _word(node) in WINDOWS:
         return _aggregate(reading, node, None, reading.span(node))
+    if _word(node) == "GROUPING":
+        return _grouping(reading, node)
     return call(reading, node)
+
+
+def _grouping(reading: Reading, node: Any) -> Expression:
+    """Lower GROUPING(a, b): 2 * GROUPING(a) + GROUPING(b)."""
+    span = reading.span(node)
+    found: Expression | None = None
+    for each in node.expressions:
+        bit = Grouping(reading.lower(each), span=span)
+        doubled = None if found is None else Call("*", (found, Literal(2)), span=span)
+        found = bit if doubled is None else Call("+", (doubled, bit), span=span)
+    if found is None:
+        raise unknown(span, "GROUPING takes keys.", "write GROUPING(key).")
+    return found
 
 
 def _word(node: Any) -> str:
@@ -377,12 +393,12 @@ def picked_quantile(reading: Reading, node: Any) -> Aggregate:
 # --- windows --------------------------------------------------------------------------------------
 
 WINDOWS: Final = frozenset({*signatures.WINDOWS, "AVG"})
-"""The names of functions that may stand before OVER."""
+"""The names of functions that may be before OVER."""
 
 
 @lowers(exp.Window)
 def _window(reading: Reading, node: Any) -> Expression:
-    """Lower a window: what stands before OVER, its partition and its order."""
+    """Lower a window: what is before OVER, its partition and its order."""
     if node.args.get("alias") is not None:
         reading.use(node.args["alias"])
         place = reading.span(node.args["alias"])

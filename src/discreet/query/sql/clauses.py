@@ -5,6 +5,7 @@ Trust: public.  Plan and engine read one tree, so what is misread here costs mea
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
@@ -22,6 +23,7 @@ from discreet.query.expressions import (
     walk,
 )
 from discreet.query.nodes import MOST_ENTRIES, size_of, too_much
+from discreet.query.question import MOST_SETS
 from discreet.query.relations import (
     NO_TABLE,
     Distinct,
@@ -220,7 +222,7 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
     reading.weigh(size_of(rows), node)
     found: list[WrittenQuery] = []
     where = _condition(reading, node.args.get("where"), tables, found, chooses=True)
-    group, every = _group(reading, node.args.get("group"))
+    group, every, sets = _group(reading, node.args.get("group"))
     having = _condition(reading, node.args.get("having"), tables, found, chooses=False)
     order = node.args.get("order")
     if order is not None:
@@ -234,6 +236,7 @@ def select(reading: Reading, node: Any, tables: Tables) -> Select:
         inner_queries=tuple(found),
         group=() if single else group,
         every=every,
+        sets=sets,
         having=having,
         order=() if order is None else orders(reading, order.expressions),
         limit=limit,
@@ -250,7 +253,7 @@ def _no_table(reading: Reading, node: Any, items: tuple[Item, ...]) -> Relation:
     parts = {type(part) for item in items for part in walk(item.expression)}
     others = [name for name in ("joins", "where", "group", "having") if node.args.get(name)]
     if not parts <= {Literal, Call, Case, Cast} or others or not reading.outermost:
-        what, do = "FROM is missing here.", "write FROM and a table; commas stand between columns."
+        what, do = "FROM is missing here.", "write FROM and a table; put commas between columns."
         raise unreadable(reading.behind(reading.at(node)[1]).span, what, do)
     return Table(NO_TABLE, span=reading.span(node))
 
@@ -285,20 +288,76 @@ def _condition(
     return condition
 
 
-def _group(reading: Reading, node: Any) -> tuple[tuple[Item, ...] | None, bool]:
+_Sets = tuple[tuple[int, ...], ...]
+
+
+def _group(reading: Reading, node: Any) -> tuple[tuple[Item, ...] | None, bool, _Sets]:
+    """Lower GROUP BY: its keys, whether ALL stands there, and the grouping sets if there are any.
+
+    Definition.  An entry has the sets that it lists, a plain one the set of itself.  ROLLUP(a, b)
+    has (a, b), (a) and (); CUBE all subsets; GROUPING SETS those of its entries, one after the
+    other.  The grouping sets of GROUP BY join one set of each entry, in all ways.
+    """
     if node is None:
-        return None, False
+        return None, False, ()
     if node.args.get("all") is False:  # GROUP BY DISTINCT
         raise reading.refused(node)
     reading.only(node, "expressions", "all")
     if node.args.get("all"):
         if node.expressions:
             raise reading.refused(node)
-        return (), True
-    if len(node.expressions) > MOST_ENTRIES:
-        what = f"GROUP BY has more than {MOST_ENTRIES} entries."
-        raise too_much(what, reading.span(node.expressions[-1]))
-    return tuple(Item(reading.expression(each)) for each in node.expressions), False
+        return (), True, ()
+    items: list[Item] = []
+    sets: list[tuple[int, ...]] = [()]
+    for entry in node.expressions:
+        listed = _sets(reading, entry, items)
+        _check_entries(reading, entry, len(items), len(sets) * len(listed))
+        sets = [(*first, *second) for first in sets for second in listed]
+    plain = not any(isinstance(entry, _SEVERAL_SETS) for entry in node.expressions)
+    return tuple(items), False, () if plain else tuple(dict.fromkeys(sets))
+
+
+_SEVERAL_SETS: Final = (exp.Rollup, exp.Cube, exp.GroupingSets)
+
+
+def _sets(reading: Reading, node: Any, items: list[Item]) -> list[tuple[int, ...]]:
+    """Return the sets of an entry, by the places of its keys, which are added to others."""
+    if not isinstance(node, _SEVERAL_SETS):
+        items.append(Item(reading.expression(node)))
+        return [(len(items) - 1,)]
+    reading.only(node, "expressions")
+    found: list[tuple[int, ...]] = []
+    parts: list[tuple[int, ...]] = []
+    for each in node.expressions:
+        if isinstance(each, _SEVERAL_SETS):
+            if not isinstance(node, exp.GroupingSets):
+                raise reading.refused(each)
+            found += _sets(reading, each, items)
+            continue
+        inside = each.expressions if isinstance(each, exp.Tuple) else [each]
+        parts.append(tuple(range(len(items), len(items) + len(inside))))
+        items += [Item(reading.expression(_bare(part))) for part in inside]
+        _check_entries(reading, each, len(items), 1)
+    match node:
+        case exp.GroupingSets():
+            return [*found, *parts]
+        case exp.Rollup():
+            return [sum(parts[:end], ()) for end in range(len(parts), -1, -1)]
+        case _:
+            _check_entries(reading, node, len(items), 1 << len(parts))
+            chosen = itertools.product((True, False), repeat=len(parts))
+            return [sum(itertools.compress(parts, each), ()) for each in chosen]
+
+
+def _bare(node: Any) -> Any:
+    return node.this if isinstance(node, exp.Paren) else node
+
+
+def _check_entries(reading: Reading, node: Any, entries: int, sets: int) -> None:
+    if entries > MOST_ENTRIES:
+        raise too_much(f"GROUP BY has more than {MOST_ENTRIES} entries.", reading.span(node))
+    if sets > MOST_SETS:
+        raise too_much(f"GROUP BY has more than {MOST_SETS} grouping sets.", reading.span(node))
 
 
 def _limit(reading: Reading, node: Any, word: str) -> tuple[int | None, Span | None]:
@@ -399,7 +458,7 @@ def _table(reading: Reading, node: Any, tables: Tables) -> Relation:
     if isinstance(node.this, exp.Anonymous):
         raise unsupported(
             reading.token(node.this).span,
-            "a function stands where a table is needed.",
+            "a function is used where a table is needed.",
             "every table is declared by the owner.",
             "name a declared table.",
         )
@@ -409,7 +468,7 @@ def _table(reading: Reading, node: Any, tables: Tables) -> Relation:
     if token is None or token.kind is TokenKind.TEXT:
         raise unsupported(
             reading.span(node.this) if token is None else token.span,
-            "a file stands where a table is needed.",
+            "a file is used where a table is needed.",
             "whose rows a table holds is declared by its owner, under its name.",
             "write the name that the policy gives the table; opening the session reads files.",
         )

@@ -81,7 +81,7 @@ def _binary(reading: Reading, node: Any) -> Expression:
     if node.args.get("typed") and not _is_decimal(node):
         raise unsupported(
             reading.span(node),
-            "in this dialect / drops the remainder where both numbers are integers.",
+            "in this dialect / drops the remainder if both numbers are integers.",
             "here it never does, so the question would mean something else.",
             "write DIV(a, b) to drop it, or a * 1.0 / b to keep it.",
         )
@@ -116,7 +116,7 @@ def _check_chain(reading: Reading, node: Any, part: Any) -> None:
     """Refuse a comparison of a comparison without parentheses, and NOT inside of one."""
     if isinstance(part, exp.Not) and not isinstance(part.this, _CHAINED):
         raise unreadable(
-            reading.find(part, "NOT"), "NOT stands inside a comparison.", "write (NOT x)."
+            reading.find(part, "NOT"), "NOT is used inside a comparison.", "write (NOT x)."
         )
     chained: tuple[Any, ...] = (*_CHAINED, exp.Not)
     if isinstance(part, chained):
@@ -284,7 +284,7 @@ def _exists(reading: Reading, node: Any) -> Expression:
 
 
 def _inner_query(reading: Reading, node: Any, query: Any, left: Expression | None) -> Expression:
-    """Lower a subquery that chooses rows, where there can be one."""
+    """Lower a subquery that chooses rows, if there can be one."""
     context = reading.inner[-1] if reading.inner else None
     if context is None or not context.chooses:
         raise inner_query_refused(reading.find(query, "SELECT"))
@@ -293,12 +293,12 @@ def _inner_query(reading: Reading, node: Any, query: Any, left: Expression | Non
 
 @lowers(exp.Subquery)
 def _subquery(reading: Reading, node: Any) -> Expression:
-    """Lower a subquery that stands for one value, where there can be one."""
+    """Lower a subquery that stands for one value, if there can be one."""
     context = reading.inner[-1] if reading.inner else None
     if context is None:
         why = "a value of a private table is an answer of its own, with its own noise and price."
         do = (
-            "compare with it in WHERE or HAVING, where it is of public tables or of a person's own "
+            "compare with it in WHERE or HAVING, if it is of public tables or of a person's own "
             "rows; or ask for the value first, and write the number that comes back."
         )
         what = "a subquery stands for one value here."
@@ -351,7 +351,7 @@ def _case(reading: Reading, node: Any) -> Expression:
 def _tuple(reading: Reading, node: Any) -> Expression:
     raise unsupported(
         reading.span(node),
-        "a list stands where one value is needed.",
+        "a list is used where one value is needed.",
         "values are compared one by one.",
         "write a = 1 AND b = 2.",
     )
@@ -409,7 +409,7 @@ def _dated(reading: Reading, node: Any, kind: Type) -> Literal:
         form = "2025-01-31" if kind is Type.DATE else "2025-01-31 12:00:00"
         raise unreadable(
             reading.span(node),
-            f"this is no {kind.value} of the calendar.",
+            f"this is not a {kind.value} of the calendar.",
             f"write it as {kind.value} '{form}'.",
             why="engines would fail on it, or read another day.",
         )
@@ -492,7 +492,7 @@ def _substring(reading: Reading, node: Any) -> Expression:
             "the first letter is missing here.",
             "write SUBSTR(text, 1, 3).",
         )
-    made = start is None or "start" not in start.meta  # sqlglot writes 1 where none is given
+    made = start is None or "start" not in start.meta  # sqlglot writes 1 if none is given
     made = made and isinstance(start, exp.Literal | None)
     first = Literal(1, span=text.span) if made else reading.lower(start)
     rest = () if length is None else (reading.lower(length),)

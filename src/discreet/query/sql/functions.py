@@ -1,8 +1,8 @@
-"""Functions of one row: what stands between their parentheses, and which node it is.
+"""Functions of one row: what is between their parentheses, and which node it is.
 
 Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
-What a function means is decided by its name alone, in every dialect.
+The name of a function alone decides its meaning, in every dialect.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Trust: public.  Plan and engine read one tree, so what is misread here costs mea
 
 Definition.  ``SELECT a, b FROM t ORDER BY c`` becomes the groups of a, b, c and a number that tells
 equal rows apart; a and b are shown.
-Theorem.  The groups are the rows: their numbers differ where all else is equal, so that no two rows
+Theorem.  The groups are the rows: their numbers differ if all else is equal, so that no two rows
 share a group, and every group has a row.
 
 Definition.  ``SELECT f(a, b) FROM (SELECT x AS a, SUM(y) AS b FROM t GROUP BY x) WHERE c ORDER BY
@@ -163,7 +163,7 @@ def _output(
 
 
 def _widened(item: Item, names: tuple[str, ...]) -> list[Item]:
-    """Return all outputs where the star stands for them; others keep their names."""
+    """Return all outputs if the star stands for them; others keep their names."""
     if isinstance(item.expression, Star):
         return [Item(Column(name), name) for name in names]
     if item.alias is None and isinstance(item.expression, Column):
@@ -252,7 +252,7 @@ def _released(question: Question, reading: Reading) -> tuple[tuple[str, Question
         if below & reading.released.keys():
             raise unsupported(
                 inner.span,
-                "a released table stands in another question of WITH.",
+                "a released table is used in another question of WITH.",
                 "one question is answered before another.",
                 "ask them one by one.",
             )
@@ -262,7 +262,7 @@ def _released(question: Question, reading: Reading) -> tuple[tuple[str, Question
 
 
 def _part(text: object) -> Reading:
-    """Cut what could stand in a select list, or behind ORDER BY."""
+    """Cut what could be in a select list, or behind ORDER BY."""
     reading = Reading(text)
     if len(reading.tokens) == 1:
         do = "write a column, value or function."
@@ -336,7 +336,7 @@ def as_question(outermost: Select) -> Question:
         )
     if outermost.distinct:
         if has_groups(outermost):
-            what, why = "DISTINCT stands beside aggregates.", "each group comes once anyway."
+            what, why = "DISTINCT is used with aggregates.", "each group comes once anyway."
             raise unsupported(outermost.span, what, why, "leave DISTINCT out.")
         outermost = replace(outermost, distinct=False, group=outermost.items)
     if not has_groups(outermost):
@@ -352,6 +352,7 @@ def as_question(outermost: Select) -> Question:
     return Question(
         relation=filtered(outermost),
         keys=grouped.keys,
+        sets=grouped.sets,
         outputs=grouped.outputs,
         having=grouped.having,
         values=tuple(map(one_value, outermost.inner_queries)) if asks else (),
@@ -370,7 +371,7 @@ def _refuse_list(value: Expression, *, top: bool) -> None:
         if many and not (top and node is value):
             raise unsupported(
                 node.span,
-                "a list of quantiles stands inside an expression.",
+                "a list of quantiles is used inside an expression.",
                 "it is not one number.",
                 "use PERCENTILE_CONT(x, 0.5), or select it alone.",
             )

@@ -146,7 +146,7 @@ def _word(choices: tuple[str, ...]) -> Callable[[Reading, Any, str], str]:
         written = isinstance(node, exp.Column) or (isinstance(node, exp.Literal) and node.is_string)
         if not written or first != last or token.text.upper() not in choices:
             why, do = "what is not understood may change the promise.", " or ".join(choices)
-            raise unsupported(reading.span(node), f"this is no {name}.", why, f"use {do}.")
+            raise unsupported(reading.span(node), f"this is not a {name}.", why, f"use {do}.")
         reading.use_word(first)
         return token.text.upper()
 

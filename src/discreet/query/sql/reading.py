@@ -173,7 +173,7 @@ class Reading:
                     "ask them one by one.",
                 )
         return unreadable(
-            self.tokens[0].span, "this is no SQL.", "write SELECT ... FROM ... GROUP BY ..."
+            self.tokens[0].span, "this is not SQL.", "write SELECT ... FROM ... GROUP BY ..."
         )
 
     def _unparsed(self, error: ParseError) -> QuestionError:
@@ -317,7 +317,7 @@ class Reading:
             raise unreadable(self.tokens[first].span, f"{word} is missing here.", do)
 
     def refused(self, node: Any) -> QuestionError:
-        """Return the refusal of what is no part of the dialect."""
+        """Return the refusal of what is not part of the dialect."""
         return unsupported(
             self.tokens[-1].span if node is None else self.span(node),
             "this is not answered here.",
@@ -358,7 +358,7 @@ class Reading:
                 f"write {what}. A name that is a word of SQL is quoted: `{token.text}`.",
             )
         if token.kind is TokenKind.TEXT:
-            raise unreadable(token.span, "a text stands where a name is needed.", "write `name`.")
+            raise unreadable(token.span, "a text is used where a name is needed.", "write `name`.")
         return str(identifier.this)
 
     def dotted(self, node: Any) -> list[Any]:

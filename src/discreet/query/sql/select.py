@@ -32,6 +32,7 @@ from discreet.query.expressions import (
     Column,
     Expression,
     Grouped,
+    Grouping,
     InnerQuery,
     Literal,
     Order,
@@ -96,8 +97,9 @@ class WrittenQuery:
 class Select(Node):
     """The parts of a SELECT.
 
-    ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.  ``inner_queries`` are
-    those that ``where`` and ``having`` hold, by their places.
+    ``group`` is None without GROUP BY; ``every`` stands for GROUP BY ALL.  ``sets`` are the
+    grouping sets, by the places of their keys in ``group``; without any all keys are one.
+    ``inner_queries`` are those that ``where`` and ``having`` hold, by their places.
     """
 
     items: tuple[Item, ...]
@@ -106,6 +108,7 @@ class Select(Node):
     inner_queries: tuple[WrittenQuery, ...] = ()
     group: tuple[Item, ...] | None = None
     every: bool = False
+    sets: tuple[tuple[int, ...], ...] = ()
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
@@ -186,6 +189,7 @@ class GroupedSelect:
     outputs: tuple[Output, ...]
     having: Expression | None
     order: tuple[Order, ...]
+    sets: tuple[tuple[int, ...], ...] = ()
 
 
 def has_groups(select: Select) -> bool:
@@ -197,15 +201,26 @@ def has_groups(select: Select) -> bool:
 def groups(select: Select) -> GroupedSelect:
     """Work out the groups of a SELECT."""
     single = not isinstance(select.source, Join)
-    keys = {_plain(key.expression, single=single): key for key in group_items(select)}
+    entries = group_items(select)
+    keys = {_plain(key.expression, single=single): key for key in entries}
     places = {plain: place for place, plain in enumerate(keys)}
+    spots = [places[_plain(key.expression, single=single)] for key in entries]
+    sets = sorted({tuple(sorted({spots[at] for at in each})) for each in select.sets})
+    several = tuple(sets) if len(sets) > 1 else ()
+    called: dict[Expression, int] = {
+        Column(folded(key.alias)): at for at, key in enumerate(keys.values()) if key.alias
+    }
+
+    def leveled(expression: Expression) -> Expression:
+        return _with_groupings(expression, called | places, several, single=single)
+
     names = output_names(select.items, select.span)
-    values = [_above(item.expression, places, {}, single=single) for item in select.items]
+    values = [_above(leveled(item.expression), places, {}, single=single) for item in select.items]
     outputs = tuple(zip(names, values, strict=True))
     aliases = {folded(name): value for name, value in outputs}
 
     def above(expression: Expression) -> Expression:
-        return _above(expression, places, aliases, single=single)
+        return _above(leveled(expression), places, aliases, single=single)
 
     if select.having is not None:
         _without_windows(select.having, "HAVING")
@@ -216,7 +231,40 @@ def groups(select: Select) -> GroupedSelect:
     having = None if select.having is None else above(select.having)
     if values:
         size_of(*values, *(item.expression for item in order), having or values[0])
-    return GroupedSelect(_key_names(tuple(keys.values()), outputs), outputs, having, order)
+    named = _key_names(tuple(keys.values()), outputs)
+    return GroupedSelect(named, outputs, having, order, several)
+
+
+def _with_groupings(
+    expression: Expression,
+    places: Mapping[Expression, int],
+    sets: tuple[tuple[int, ...], ...],
+    *,
+    single: bool,
+) -> Expression:
+    """Return an expression with GROUPING of keys by their numbers."""
+
+    def numbered(node: Expression) -> Expression | None:
+        if not isinstance(node, Grouping):
+            return None
+        at = places.get(_plain(node.argument, single=single))
+        if at is None:
+            raise unsupported(
+                node.span,
+                "GROUPING is about something that is not a key.",
+                "it tells whether the values of a key are added up.",
+                "give it an expression of GROUP BY ROLLUP, CUBE or GROUPING SETS.",
+            )
+        if not sets:
+            raise unsupported(
+                node.span,
+                "GROUPING stands in a question with one kind of groups.",
+                "no key is totaled there.",
+                "leave it out, or write GROUP BY ROLLUP, CUBE or GROUPING SETS.",
+            )
+        return Grouping(Grouped(at, span=node.argument.span), span=node.span)
+
+    return transformed(expression, numbered)
 
 
 def group_items(select: Select) -> list[Item]:
@@ -255,7 +303,7 @@ def _placed(expression: Expression, values: list[Expression]) -> Expression | No
 
 
 def _place(expression: Expression, count: int) -> int | None:
-    """Return the place, from 0, that a written number names; None if it is no number."""
+    """Return the place, from 0, that a written number names; None if it is not a number."""
     if not isinstance(expression, Literal) or expression.type not in NUMBERS:
         return None
     value = expression.value
@@ -291,7 +339,7 @@ def _above(
     """Return an expression in terms of keys, aggregates and outputs."""
 
     def above(node: Expression) -> Expression | None:
-        if isinstance(node, Aggregate):
+        if isinstance(node, Aggregate | Grouping):
             return node
         if isinstance(node, Column) and node.table is None and folded(node.name) in aliases:
             return aliases[folded(node.name)]
@@ -311,7 +359,7 @@ def _without_windows(expression: Expression, place: str) -> None:
     """Refuse windows: groups are chosen, and windows are read, before there are any."""
     for node in walk(expression):
         if isinstance(node, Window):
-            raise unsupported(node.span, f"a window stands in {place}.", *CLAUSES["QUALIFY"])
+            raise unsupported(node.span, f"a window is used in {place}.", *CLAUSES["QUALIFY"])
 
 
 def _refuse_rows(node: Expression) -> None:
@@ -463,7 +511,7 @@ def written_value(query: Select | Relation, span: Span) -> WrittenQuery:
     if query.distinct or query.order or query.limited:
         raise value_refused(span, "with DISTINCT, ORDER BY or LIMIT.")
     if len(query.items) != 1 or not has_groups(query):
-        raise value_refused(span, "and is no single aggregate.")
+        raise value_refused(span, "and is not a single aggregate.")
     _refuse_top(query)
     plain, chosen, values = split_where(query)
     if values:
@@ -492,7 +540,7 @@ def value_refused(span: Span | None, where: str) -> UnsupportedSQL:
     return unsupported(
         span,
         f"a subquery stands for one value, {where}",
-        "a value is one, whatever the tables hold, only as one aggregate of rows.",
+        "a value is one, for any contents of the tables, only as one aggregate of rows.",
         (
             "write (SELECT MAX(x) FROM ... WHERE ...) with one aggregate, or aggregate in a "
             "subquery of FROM, and join it."
@@ -524,9 +572,16 @@ def _refuse_top(select: Select) -> None:
     if select.clause is not None:
         raise unsupported(
             select.clause.span,
-            "the differential privacy clause stands in a subquery.",
+            "the differential privacy clause is used in a subquery.",
             "noise is added once, to the outermost aggregates.",
             "put the clause on the outermost SELECT, or ask two questions.",
+        )
+    if select.sets:
+        raise unsupported(
+            select.span,
+            "ROLLUP, CUBE or GROUPING SETS stand in a subquery.",
+            "the rows of several levels would count one person several times.",
+            "put them on the outermost SELECT.",
         )
     if select.order or select.limited:
         raise no_order(select.order[0].expression.span if select.order else select.limit_span)
@@ -546,7 +601,7 @@ def _projected(select: Select) -> Relation:
     """Turn a SELECT of rows into a projection."""
     if select.having is not None:
         raise unsupported(
-            select.having.span, "HAVING stands without groups.", "it is for groups.", "use WHERE."
+            select.having.span, "HAVING is used without groups.", "it is for groups.", "use WHERE."
         )
     names = output_names(select.items, select.span)
     outputs = zip(names, (item.expression for item in select.items), strict=True)
@@ -591,7 +646,7 @@ def _total_column(total: Aggregate, totals: dict[Aggregate, str]) -> Expression:
     if total.function not in PLAIN:
         raise unsupported(
             total.span,
-            f"{total.function} stands in a subquery.",
+            f"{total.function} is used in a subquery.",
             "its digits differ between engines when it is computed without noise.",
             f"use {', '.join(PLAIN)} or AVG there.",
         )

@@ -1,4 +1,4 @@
-"""Tokens of a text, as sqlglot cuts them in a dialect; refused where dialects would differ.
+"""Tokens of a text, as sqlglot cuts them in a dialect; refused if dialects would differ.
 
 Trust: public.  Plan and engine read one tree, so what is misread here costs meaning, never privacy.
 
@@ -37,13 +37,13 @@ from discreet.query.types import Scalar
 _READ: Final = """
     ALL AND AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE END FALSE FROM FULL GROUP HAVING
     IN INNER IS JOIN LEFT LIKE LIMIT NOT NULL ON OR ORDER OUTER OVER PARTITION RIGHT SELECT THEN
-    OFFSET TRUE UNION USING WHEN WHERE WITH
+    OFFSET TRUE UNION USING WHEN WHERE WITH CUBE GROUPING ROLLUP
 """
 
 _REFUSED: Final = """
-    ANTI ANY ARRAY ASOF COLLATE CREATE CUBE DELETE DROP ESCAPE EXCEPT EXCLUDE EXISTS FETCH FOR GLOB
-    GROUPING ILIKE INSERT INTERSECT INTERVAL INTO LATERAL MERGE NATURAL PIVOT POSITIONAL
-    QUALIFY RECURSIVE ROLLUP SEMI SIMILAR SOME STRUCT TABLESAMPLE UNNEST UNPIVOT UPDATE VALUES
+    ANTI ANY ARRAY ASOF COLLATE CREATE DELETE DROP ESCAPE EXCEPT EXCLUDE EXISTS FETCH FOR GLOB
+    ILIKE INSERT INTERSECT INTERVAL INTO LATERAL MERGE NATURAL PIVOT POSITIONAL
+    QUALIFY RECURSIVE SEMI SIMILAR SOME STRUCT TABLESAMPLE UNNEST UNPIVOT UPDATE VALUES
     WINDOW WITHIN
 """
 
@@ -254,7 +254,7 @@ def _filled(span: Span, kind: TokenType, text: str) -> Token:
 
 
 def _with_points(text: str, raw: Sequence[RawToken]) -> Iterator[RawToken]:
-    """Join a point and the digits behind it, where no name stands before them."""
+    """Join a point and the digits behind it, if no name precedes them."""
     before = -1
     waiting: RawToken | None = None
     for token in raw:
@@ -283,7 +283,7 @@ def _check_characters(text: str) -> None:
         if letter == "\0" or "\ud800" <= letter <= "\udfff":
             raise unreadable(
                 Span(text, place, place + 1),
-                "this text holds something that is no character.",
+                "this text holds something that is not a character.",
                 "write text of Unicode characters, without zero bytes.",
                 why="engines store it each in their own way.",
             )
@@ -422,7 +422,7 @@ def _ends(token: Token) -> bool:
 def _begins(token: Token) -> bool:
     """Say whether an operand may begin with a token."""
     words = {"CASE", "CAST", "NOT", "EXISTS", "INTERVAL", "LEFT", *_VALUES, *_CLAUSE_WORDS}
-    words |= {"ANY", "SOME", "SELECT"}
+    words |= {"ANY", "SOME", "SELECT", "CUBE", "GROUPING", "ROLLUP"}
     plain = token.kind is TokenKind.NAME and (
         token.word.split(" ")[0] not in RESERVED or token.word in words
     )
@@ -452,7 +452,7 @@ def _check_neighbors(token: Token, before: Token, after: Token) -> None:
     elif token.word == "*" and _ends(before) and before.word != "ALL" and not _begins(after):
         wrong = token, "leave it out."
     elif token.word == "FROM" and after.word in {"FOR", ")"}:
-        wrong = after, "write what stands behind FROM."
+        wrong = after, "write what is behind FROM."
     elif token.word == "FROM" and before.word in {"(", "ALL", "UNION"}:
         wrong = token, "write SELECT before FROM."
     if wrong is not None:

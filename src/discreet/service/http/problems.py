@@ -58,7 +58,7 @@ _STATUS: Final[tuple[tuple[type[DiscreetError], int], ...]] = (
 )
 _NAMES: Final = {401: "not logged in", 413: "too large", 429: "too many calls", 408: "too slow"}
 _STEER: Final = {
-    402: (  # where the question cannot be planned for nothing; otherwise ways have their prices
+    402: (  # if the question cannot be planned for nothing; otherwise ways have their prices
         {"change": "a wider error or a lower price", "call": "POST .../queries?dry_run=1"},
         {"change": "an answer that was paid for before", "call": "GET .../releases"},
         {"change": "a higher limit, which two people decide", "call": "POST .../requests"},

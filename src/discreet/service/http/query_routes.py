@@ -167,14 +167,14 @@ async def job_state(
 
 @route("DELETE", "/v1/jobs/{job}", Permission.ASK)
 async def cancel(request: Request, caller: Calling, job: str) -> Response:
-    """Stop working on a question; what was charged stays charged, and a retry completes it."""
+    """Stop working on a question; the charge stays, and a retry completes it."""
     found = await in_thread(request, counter_of(request).cancel, caller, job)
     return JSONResponse({"job": found.id, "events": found.told})
 
 
 @route("GET", "/v1/jobs/{job}/events", Permission.ASK)
 async def job_events(request: Request, caller: Calling, job: str) -> Response:
-    """Tell how a question comes along, as server-sent events; the last one is 'over'."""
+    """Say how a question comes along, as server-sent events; the last one is 'over'."""
     counter = counter_of(request)
     found = counter.job(caller, job)
     return StreamingResponse(_events(counter, found), media_type="text/event-stream")

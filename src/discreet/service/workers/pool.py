@@ -166,7 +166,7 @@ class Pool:
         job.fail(stopped_error())
 
     def cancel(self, job: AskJob) -> None:
-        """Stop working on a job; what was charged stays charged."""
+        """Stop working on a job; the charge stays."""
         job.canceled = True
         with self._lock:
             names = [name for name, running in self._running.items() if running is job]
@@ -393,7 +393,7 @@ class Pool:
                 time.sleep(_PAUSE)
 
     def _closed(self, key: str, *, only_often: bool) -> bool:
-        """Close a question, or only one that was read often; return false where that failed."""
+        """Close a question, or only one that was read often; return false if that failed."""
         with suppress(Exception):  # after any error, it is not on record
             if not only_often or self._ledger.attempts(key) >= _ATTEMPTS:
                 self._ledger.fail(key)

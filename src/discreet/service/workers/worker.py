@@ -183,7 +183,7 @@ class Worker:
             if given is not None and 0 < decimal(given, name=name) < floor:
                 raise NotAllowed(
                     what=f"{name} is below {float(floor):.4g}, the least of one question here.",
-                    why="its tick and its errors tell something, too, and are paid for by this.",
+                    why="its tick and its errors reveal something, too, and are paid for by this.",
                     do="ask for more exact answers, or have the owner write "
                     "min_epsilon_per_question under [limits].",
                 )

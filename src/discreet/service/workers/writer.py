@@ -2,7 +2,7 @@
 
 Trust: kernel (T4).
 
-What changes the ledger is sent to the process that writes, through a Unix socket of this user, as
+Changes to the ledger are sent to the process that writes, through a Unix socket of this user, as
 JSON frames.  A request arrives as a tree, a scope and a key: the writer works out the price itself,
 believes no amount that it is sent, and makes the step durable before it answers.  One thread serves
 each connection, and all of them queue at the one writer, so that charges share commits.  Looking

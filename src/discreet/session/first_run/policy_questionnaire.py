@@ -325,7 +325,7 @@ def line_of(facts: ColumnFacts) -> str:
 
 
 def range_of(facts: ColumnFacts) -> str:
-    """Write the bounds or the values of a column; nothing where there are none.
+    """Write the bounds or the values of a column; nothing if there are none.
 
     >>> range_of(ColumnFacts(name="age", type=Type.FLOAT, low=Fraction(-1, 2), high=Fraction(3)))
     '-0.5..3'
@@ -405,7 +405,7 @@ def _cleared(facts: ColumnFacts) -> ColumnFacts:
 
 
 def with_bounds(facts: ColumnFacts, low: str, high: str) -> ColumnFacts:
-    """Return a column with bounds: days where it holds days, and numbers otherwise.
+    """Return a column with bounds: days if it holds days, and numbers otherwise.
 
     >>> seen = ColumnFacts(name="seen", type=Type.DATE)
     >>> with_bounds(seen, "1867-01-01", "2020-01-01").days[0]

@@ -87,7 +87,7 @@ class Finding:
     """One promise or declaration, and whether it holds in the data.
 
     ``trusted`` says that prices rest on it; everything else is enforced whenever data is read, and
-    costs accuracy where it does not hold.  ``holds`` is None where data cannot tell, or where there
+    costs accuracy if it does not hold.  ``holds`` is None if data cannot tell, or if there
     is nothing to hold it against.  ``share`` is the part that breaks it: of cells, rows, units or
     keys, as ``detail`` says.
 
@@ -202,7 +202,7 @@ class CheckReport:
         some = "1 promise is" if count == 1 else f"{count} promises are"
         return (
             f"{some} BROKEN: prices that rest on them are too low. Mend the data, or take the "
-            "promise out of the policy, and say so to whoever relies on past answers."
+            "promise out of the policy, and say so to anyone who relies on past answers."
         )
 
     def _hurts(self) -> str:

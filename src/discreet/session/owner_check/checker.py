@@ -364,14 +364,14 @@ def _of_column(
         yield finding("is never NULL", cells.null, cells.rows, "{} of cells are NULL")
     if column.low is not None and column.high is not None:
         effect = "{} of cells are outside, and moved to the nearer bound"
-        between = f"lies between {_shown(column.low)} and {_shown(column.high)}"
+        between = f"is between {_shown(column.low)} and {_shown(column.high)}"
         yield finding(between, cells.outside, cells.there, effect)
     elif column.days is not None:
-        effect = "{} of cells are outside, and left out where groups follow from the days"
-        between = f"lies between {column.days[0]} and {column.days[1]}"
+        effect = "{} of cells are outside, and left out if groups follow from the days"
+        between = f"is between {column.days[0]} and {column.days[1]}"
         yield finding(between, cells.outside, cells.there, effect)
     elif column.categories is not None:
-        effect = "{} of cells are something else, and left out where groups are listed"
+        effect = "{} of cells are something else, and left out if groups are listed"
         number = len(column.categories)
         yield finding(f"is one of {number} categories", cells.outside, cells.there, effect)
 

@@ -2,7 +2,7 @@
 
 Trust: kernel.  The numbers have no noise.
 
-Tables are bound first, so that rows have the units of questions, also where a link leads to them.
+Tables are bound first, so that rows have the units of questions, also if a link leads to them.
 In every statement ``t`` is one of them: u0, u1, ... name the unit, and c0, c1, ... are columns.
 """
 

@@ -1,6 +1,6 @@
 """A table before it has a policy: a first look, and what its owner may declare of it.
 
-Trust: kernel.  Columns and their stored types are no rows.  Everything else comes from exact
+Trust: kernel.  Columns and their stored types are not rows.  Everything else comes from exact
 numbers about private rows, without noise: it is shown to the owner of the data alone, who asks for
 it, and only what the owner accepts is written.  No proposal repeats a single person:
 
@@ -423,7 +423,7 @@ def _looked_at(
 
 
 def _proposed(facts: ColumnFacts, held: Sequence[_Held]) -> tuple[ColumnProposal, bool]:
-    """Propose facts of a column from its values; say whether few of these tell groups apart."""
+    """Propose facts of a column from its values; say whether few of these distinguish groups."""
     rows = sum(each.rows for each in held)
     values = sorted((each for each in held if each.value is not None), key=lambda each: each.value)
     known = sum(each.rows for each in values)

@@ -69,7 +69,7 @@ class Conjunctions:
         if not conjunctions or len({len(literals) for literals in conjunctions}) != 1:
             raise WrongKind(
                 "the conjunctions do not all have the same number of literals; give at least one, "
-                "and repeat a literal where a conjunction is shorter."
+                "and repeat a literal if a conjunction is shorter."
             )
         columns, codes, held = np.array(conjunctions, np.int64).transpose(2, 0, 1)
         return cls.compiled(domain, columns, codes, held == 0)
@@ -195,7 +195,7 @@ def count_conjunctions(
     codes: Sequence[NDArray[np.integer[Any]]] | NDArray[np.integer[Any]],
     counts: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for each conjunction, the counts of the rows where it holds and where it does not.
+    """Return, for each conjunction, the counts of the rows if it holds and if it does not.
 
     ``codes`` has one array for each column of the domain, or is a table with columns as its rows.
     Counts of several parts of a histogram add up.

@@ -6,7 +6,7 @@ finds a poor row costs accuracy.
 The best row for drawn queries, by integer programming.
 
 Definition.  A variable z for each bit that the sample names, with at most one of a column's bits
-set (exactly one where all of its codes are named), and a variable c for each drawn conjunction.
+set (exactly one if all of its codes are named), and a variable c for each drawn conjunction.
 If the conjunction was drawn, c <= l for each of its literals l (a bit, or 1 - z): tighter than one
 bound for their sum.  If its negation was drawn, c >= sum of l - (width - 1).
 The sum of c over the former, less that over the latter, is maximized.
@@ -36,7 +36,7 @@ _MOST_SWEEPS: Final = 100
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Drawn queries: literals of conjunctions, and +1, or -1 where the negation was drawn."""
+    """Drawn queries: literals of conjunctions, and +1, or -1 if the negation was drawn."""
 
     domain: CodedDomain
     columns: NDArray[np.int64]
@@ -82,7 +82,7 @@ class Oracle(Protocol):
 class LocalSearch:
     """Coordinate ascent from several rows: the best code of each column in turn.
 
-    All rows but the first are random.  In the first one, literals have voted.  Where queries share
+    All rows but the first are random.  In the first one, literals have voted.  If queries share
     few columns, that decides: on 512,000 columns, 58 % of drawn queries held for the best row from
     random starts alone, and more than 99.9 % with the vote (docs/benchmarks/synthetic.md).
 
@@ -241,7 +241,7 @@ class _Program:
         self.constraints = [self._one_code(drawn), *self._truths(bits)]
 
     def _one_code(self, drawn: int) -> LinearConstraint:
-        """At most one code of a column, and exactly one where all are named."""
+        """At most one code of a column, and exactly one if all are named."""
         named, place, number = np.unique(self._columns, return_inverse=True, return_counts=True)
         sizes = np.array(self._sample.domain.sizes)[named]
         matrix = sparse.csr_array(

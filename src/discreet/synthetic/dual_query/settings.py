@@ -8,11 +8,11 @@ exp(eta (k c_q / N - q(x_1) - ... - q(x_k))), where c_q is the count of q, and N
 
 Theorem (key ``dual-query``; Gaboardi, Gallego Arias, Hsu, Roth and Wu 2014, Dual Query; Cesar and
 Rogers 2021).  Let one unit move counts as ``query-counts`` says, by at most d. Then the log-ratio
-of the distributions of one draw after k rows has a range of at most eta k d / N where a unit is
-added or removed, and of at most 2 eta k d / N where one replaces another.  So all draws together
-are rho-zCDP with rho = s eta^2 d^2 T (T-1) (2T-1) / (48 N^2), or four times that where units are
+of the distributions of one draw after k rows has a range of at most eta k d / N if a unit is
+added or removed, and of at most 2 eta k d / N if one replaces another.  So all draws together
+are rho-zCDP with rho = s eta^2 d^2 T (T-1) (2T-1) / (48 N^2), or four times that if units are
 replaced.  Rows are made from the drawn queries alone, and cost nothing more. Proof in
-docs/proofs/synthetic.md. N is fixed before: the number of rows where all tables have one size,
+docs/proofs/synthetic.md. N is fixed before: the number of rows if all tables have one size,
 otherwise a noisy count that was paid for, or any other public number.
 
 A model that is a list of rows: what DualQuery releases.
@@ -87,7 +87,7 @@ class DualQuerySettings:
     rows: int
 
     def __post_init__(self) -> None:
-        """Refuse settings that are no positive numbers, or whose scores would not fit."""
+        """Refuse settings that are not positive numbers, or whose scores would not fit."""
         whole(self.rounds, name="rounds", low=1, high=MOST_ROUNDS)
         whole(self.samples, name="samples", low=1, high=_MOST_SAMPLES)
         whole(self.rows, name="rows", low=1, high=MOST_ROWS)
@@ -276,7 +276,7 @@ def play(  # noqa: PLR0913  the game, its data, its oracle, and two kinds of ran
 
 
 def _kept(sample: Sample, row: NDArray[np.int64], before: Rows) -> Rows:
-    """Take a row where drawn queries name a column, and the one before elsewhere."""
+    """Take a row if drawn queries name a column, and the one before elsewhere."""
     kept = before.copy()
     kept[sample.columns] = row[sample.columns]
     return kept

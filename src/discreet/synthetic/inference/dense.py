@@ -187,7 +187,7 @@ def refuse_many_cells(domain: CodedDomain, most: int) -> None:
 def possible_cells(
     domain: CodedDomain, zeros: Sequence[ImpossibleCells]
 ) -> NDArray[np.bool_] | None:
-    """Return which rows are possible, or nothing where all are.
+    """Return which rows are possible, or nothing if all are.
 
     >>> domain = CodedDomain(("a", "b"), (2, 2))
     >>> possible_cells(domain, [ImpossibleCells((1,), np.array([0]))]).tolist()

@@ -2,12 +2,12 @@
 
 Trust: public.
 
-What inference reads: a coded domain, noisy marginals, and cells that no row can be in.
+The input of inference: a coded domain, noisy marginals, and cells that no row can be in.
 
 A *marginal* is a sorted tuple of column numbers.  Its cells are numbered in C order: the code of
 the last column changes fastest, as ``numpy.ravel_multi_index`` counts.
 
-What a fit aims at: repeated marginals pooled, and the number of rows.
+The target of a fit: repeated marginals pooled, and the number of rows.
 
 Definition.  Measurements y_i of one marginal with variances v_i are pooled to
 (sum of y_i / v_i) / w with w = sum of 1 / v_i: the estimate of least variance, 1 / w.

@@ -130,7 +130,7 @@ def _single(
 
 
 def _projected(values: Vector, total: float, allowed: NDArray[np.bool_] | None) -> Vector:
-    """Return the nearest nonnegative counts with this total, zero where nothing is allowed."""
+    """Return the nearest nonnegative counts with this total, zero if nothing is allowed."""
     free = np.ones(values.shape, np.bool_) if allowed is None else allowed
     if not free.any():
         raise OutOfRange(

@@ -60,7 +60,7 @@ _MOST_KNOWN: Final = 1 << 9  # 16 MiB together
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeModel:
-    """Chances of each clique of a tree, in agreement where cliques overlap.
+    """Chances of each clique of a tree, in agreement if cliques overlap.
 
     >>> from discreet.noise import KeyedEntropy
     >>> domain = CodedDomain(("a", "b", "c"), (2, 2, 2))

@@ -10,9 +10,9 @@ than two rounds are left, the last one spends the rest.
 Two changes.  A fit serves several rounds, which select different marginals: fits take the time, and
 selections by a model that is a few rounds old are barely worse.  And noise is reduced only if a
 whole batch of measurements taught less than noise would: many wide measurements, which inference
-makes consistent, tell more than few narrow ones.
+makes consistent, reveal more than few narrow ones.
 
-What comes next is decided by what was released, so all steps run under a filter of
+The next step depends on earlier releases, so all steps run under a filter of
 zero-concentrated privacy: the price is fixed beforehand, and how it is divided need not be.
 """
 
@@ -65,7 +65,7 @@ _QUICK: Final = Effort(steps=60, tolerance=1e-3)
 class AIM:
     """Select and measure marginals adaptively.
 
-    ``rounds`` is the nominal number of rounds, 16 for each column where it is None; fewer run where
+    ``rounds`` is the nominal number of rounds, 16 for each column if it is None; fewer run where
     noise is narrowed.  ``max_cells`` limits the model.
 
     >>> AIM().document

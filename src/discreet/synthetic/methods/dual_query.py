@@ -58,7 +58,7 @@ class DualQuery:
 
     ``queries`` is how many random conjunctions of ``width`` literals are answered; if it is None,
     the queries of the workload are, or the cells of its marginals.  ``rows`` is the number of rows
-    where it is public; otherwise a noisy number is bought first.
+    if it is public; otherwise a noisy number is bought first.
 
     >>> DualQuery(queries=1000).document
     {'name': 'dual_query', 'queries': 1000, 'width': 3, 'rate': '2', 'rows': None}

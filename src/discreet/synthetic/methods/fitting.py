@@ -128,7 +128,7 @@ class ModelRoom:
     def holds(self, marginal: Marginal, most: float) -> bool:
         """Whether a model with this marginal has at most this many cells, and fits memory.
 
-        What constraints and earlier measurements take anyway is not held against it.
+        Memory that constraints and earlier measurements take anyway does not count.
         """
         if self._domain.cells <= DENSE_CELLS or len(marginal) == 1:
             return True

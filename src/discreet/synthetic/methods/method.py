@@ -57,7 +57,7 @@ class Task:
 class Schedule:
     """The steps of a method: a composition to be charged, and how they are held to it.
 
-    ``steps`` are None where the method decides on them by what it saw, within ``rho``.
+    ``steps`` are None if the method decides on them by what it saw, within ``rho``.
     ``rounds`` is how many selections there are at most, and ``deviation`` the standard deviation
     of the counts of single columns.
     """

@@ -12,7 +12,7 @@ left, fewer are measured than were paid for.
 One part of the published method is left out: it merges values with noisy counts below three
 standard deviations into one.  Inference projects counts onto those that are possible, which brings
 such values to about zero, and every declared category keeps a code of its own, in evidence and
-workload alike.  Where all values are frequent, as in tables of bits, merging changes nothing.
+workload alike.  If all values are frequent, as in tables of bits, merging changes nothing.
 
 Independent: measure every column by itself, and take columns for independent.  The baseline.
 

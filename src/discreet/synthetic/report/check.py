@@ -6,7 +6,7 @@ Definition.  The model is public, and its marginals are rounded to the grid of s
 releases the largest L1 distance between the counts of a marginal of the workload and the model's,
 in whole rows, plus discrete Laplace noise.
 Theorem (key ``workload-check``).  If one unit moves the joint histogram by at most d rows, the
-largest distance moves by at most d, and by at most 2 d where one unit replaces another.
+largest distance moves by at most d, and by at most 2 d if one unit replaces another.
 Proof.  Each distance to fixed numbers moves by no more than the counts of its marginal do in L1
 (key ``joint-histogram``), and so does the largest of them.  Rounding down to whole rows keeps a
 whole bound, since it commutes with adding integers.

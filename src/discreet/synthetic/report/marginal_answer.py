@@ -51,7 +51,7 @@ class MarginalAnswer(Tabular, Shown):
         names: the columns.
         labels: the label of every cell, one for each column, in C order.
         counts: what the model says of each cell.
-        half_widths: by how much each count may be off, all at once; None where nothing is known.
+        half_widths: by how much each count may be off, all at once; None if nothing is known.
         measured: the noisy counts that say most of these columns, if there are any.
         noise: a half-width for each of these noisy counts.
         confidence: the probability with which all half-widths hold at once.
@@ -180,7 +180,7 @@ class QueryCount:
 
     Attributes:
         rows: what the model says.
-        half_width: by how much that may be off; None where nothing is known.
+        half_width: by how much that may be off; None if nothing is known.
         confidence: the probability with which it is not off by more.
     """
 

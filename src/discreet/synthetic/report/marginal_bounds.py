@@ -36,12 +36,12 @@ A bug here misstates an error bar; it costs no privacy.
 Let d_1, ..., d_n be the differences between true counts and fixed integers, D the sum of their
 absolute values, and S = |d_1 + Z_1| + ... + |d_n + Z_n| what noisy counts show, with independent
 noise Z of a discrete Gaussian distribution.  The triangle inequality gives D <= S + |Z|_1, which
-counts the noise twice: S itself is about as large as the noise where D is 0.
+counts the noise twice: S itself is about as large as the noise if D is 0.
 Theorem (key ``noisy-distance``).  Let h_t(k) be the mean of exp(-t |k + Z|), and s_k the largest of
 (ln beta - n ln h_t(k)) / t over some rates t > 0.  With probability at least 1 - beta, D < n k for
 every integer k with S <= s_k.
 
-What was measured, with the distributions of its noise.
+The measurements, with the distributions of their noise.
 
 Trust: public.
 """
