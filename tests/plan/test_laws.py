@@ -146,14 +146,15 @@ def test_nothing_that_moves_decides_nothing():
 
 
 @pytest.mark.parametrize(
-    ("aggregates", "law"),
+    ("aggregates", "groups", "law"),
     [
-        ("COUNT(*) AS n", Gaussian),
-        ("COUNT(*) AS n, AVG(cost) AS m, VAR_POP(cost) AS v, MEDIAN(age) AS k", Gaussian),
+        ("COUNT(*) AS n", 1, Laplace),
+        ("COUNT(*) AS n", 9, Gaussian),
+        ("COUNT(*) AS n, AVG(cost) AS m, VAR_POP(cost) AS v, MEDIAN(age) AS k", 9, Gaussian),
     ],
 )
-def test_plans_take_it(aggregates, law):
-    limits = "max_groups_contributed = 9, max_rows_per_group = 2"
+def test_plans_take_it(aggregates, groups, law):
+    limits = f"max_groups_contributed = {groups}, max_rows_per_group = 2"
     options = f"WITH DIFFERENTIAL_PRIVACY OPTIONS({limits})"
     sql = f"SELECT {options} city, {aggregates} FROM visits GROUP BY city"  # noqa: S608
     plan = planned(sql, epsilon=1, delta=DELTA)

@@ -278,16 +278,25 @@ def test_prices_of_all_kinds_are_kept(relation):
 
 
 def test_a_forged_profile_is_refused():
-    with opened() as session:
-        plan = session.plan_profile(epsilon=1, delta="1e-6")
-        rows = session.program_rows(plan.program.question)
-        for draw in (
-            replace(plan.program.draw, rows=1),
-            replace(plan.program.draw, groups=1),
-            replace(plan.program.draw, schedule=replace(plan.schedule, keys=None)),
-        ):
-            with pytest.raises(OutOfRange, match="other bounds"):
-                Program.of(rows, unit=session.unit, reads=plan.program.reads, delta=None, draw=draw)
+    """Draws with the requests of others, which bound a person less, and with cheaper noise."""
+    plans = {}
+    for limits in ((1, 1), (2, 1), (2, 2)):
+        with opened(limits=limits) as session:
+            plans[limits] = session.plan_profile(epsilon=1, delta="1e-6")
+            plans[*limits, "pure"] = session.plan_profile(epsilon=1)
+            rows = session.program_rows(plans[limits].program.question)
+    known, cheap = plans[2, 2].program.draw, plans[1, 1].schedule
+    keys = replace(plans[2, 2].schedule, keys=cheap.keys)
+    for draw, reads in (
+        (plans[1, 1, "pure"].program.draw, plans[2, 2, "pure"].program.reads),
+        (plans[2, 1].program.draw, plans[2, 2].program.reads),
+        (known, plans[2, 1].program.reads),
+        (replace(known, schedule=cheap), plans[2, 2].program.reads),
+        (replace(known, schedule=keys), plans[2, 2].program.reads),
+        (replace(known, schedule=replace(cheap, keys=None)), plans[2, 2].program.reads),
+    ):
+        with pytest.raises(OutOfRange, match="other bounds"):
+            Program.of(rows, unit=draw.unit, reads=reads, delta=None, draw=draw)
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_values_can_be_given_apart_from_the_text():
         assert session.plan(text, epsilon=1, params={"region": "south"}).digest != plain.digest
         with pytest.raises(WrongKind, match="beside"):
             session.ask(plain, params={"region": "south"})
-        with pytest.raises(WrongKind, match="no text"):
+        with pytest.raises(WrongKind, match="not text"):
             session.plan(plain.question, epsilon=1, params=["north"])
 
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from fractions import Fraction
 from types import ModuleType
@@ -284,10 +284,14 @@ def plan_digest(  # noqa: PLR0913  all that decides an answer
     scope: Box,
     search: BoundsSearch | None = None,
 ) -> str:
-    """Return the digest of what will be answered, and how."""
+    """Return the digest of what will be released, and how.
+
+    The order of an answer and its limit are left out: they are post-processing of a release, so the
+    same release serves the question without them.
+    """
     data = {
         "format": _FORMAT,
-        "question": canonical(question),
+        "question": canonical(replace(question, order=(), limit=None, offset=0)),
         "unit": encode_unit(unit),
         **request_document(request),
         "tree": encode(tree),

@@ -224,7 +224,10 @@ class ProfileDraw:
             for each in whole.measures
             if isinstance(each, Leaves | Total | DistinctCount)
         ]
-        fits = len(measured) == len(whole.measures)
+        sums, keys = self.schedule.sums, self.schedule.keys
+        fits = len(measured) == len(whole.measures) and (sums.rows, sums.unit) == (self.rows, unit)
+        if keys is not None:
+            fits = fits and (keys.groups, keys.most) == (self.groups, self.rows // self.groups)
         fits = fits and unit == self.unit and not whole.keys and max(measured) <= self.rows
         fits = fits and all(total.low == 0 for total in whole.totals)
         fits = fits and all(total.most == 1 for total in whole.totals if total.name == PEOPLE)
@@ -232,7 +235,7 @@ class ProfileDraw:
             (total,) = read.totals
             fits = fits and total.low == 0 and total.most <= self.rows // self.groups
             fits = fits and (read.groups or 1) <= self.groups
-        if not fits or (self.schedule.keys is None) != (not found):
+        if not fits or (keys is None) != (not found):
             raise OutOfRange(
                 "a profile is planned for other bounds than its requests have; plan it with "
                 "session.plan_profile."

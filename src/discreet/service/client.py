@@ -230,7 +230,7 @@ class ServerConnection:
         form = question_document(question, price, confirm=False)
         found = self._call("POST", "queries", body=form.written(), query="?dry_run=true")
         plan = PlanDocument.read(found)
-        self._remember(f"plan {plan.digest}", (form,))
+        self._remember(f"plan {plan.digest} {plan.text}", (form,))
         return plan
 
     def ask(
@@ -256,7 +256,7 @@ class ServerConnection:
                     why="a plan has its price.",
                     do="ask for the plan alone, or plan the question anew.",
                 )
-            (form,) = self._known(f"plan {question.digest}", "plan")
+            (form,) = self._known(f"plan {question.digest} {question.text}", "plan")
             form = form.but(confirm=confirm is True)
         else:
             form = question_document(question, price, confirm=confirm)

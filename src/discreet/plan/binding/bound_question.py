@@ -262,7 +262,6 @@ def with_values(
 
 
 _MOST_LISTED: Final = 10_000
-_PRESERVED: Final = {"left": 0, "right": 1}
 
 
 @final
