@@ -76,7 +76,8 @@ def _nist(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         "Access control",
         (
             f"Exact data: {told['Sees exact data']}. Answers: {told['Sees answers']}. "
-            "The policy lists who may ask; the ledger records every answer, and its entries are chained by hashes."
+            "The policy lists who may ask; the ledger records every answer, and its entries "
+            "are chained by hashes."
         ),
     )
     yield (
@@ -119,8 +120,9 @@ def dpia_text(content: Mapping[str, Any]) -> str:
         f"{strength['spent']}; left: {strength['left'] or 'not told'}. For the person this means: "
         f"an outsider who knows everything else, and whose guess {guess} would be right in 50 of "
         f"100 cases, is right in at most {within} of 100 cases {when}. This residual risk "
-        f"holds whatever else the outsider knows, or learns later. The exact data remains personal data: {raw} can see it, and all "
-        "obligations for it continue. What holds about many people at once is not hidden, and "
+        f"holds whatever else the outsider knows, or learns later. The exact data remains "
+        f"personal data: {raw} can see it, and all obligations for it continue. What holds about "
+        "many people at once is not hidden, and "
         "neither is what is published elsewhere. Price, mechanisms and answers are recorded in "
         f"the ledger {evidence['ledger']} (entry {evidence['entries']}), from which this risk can "
         f"be recomputed. Why the budget is acceptable: {said.get('justification', TO_WRITE)}."
