@@ -39,7 +39,7 @@ def nist_text(content: Mapping[str, Any]) -> str:
 
 def _nist(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     said, how, evidence = content["said"], content["how"], content["evidence"]
-    told = {}
+    told: dict[str, str] = {}
     for name, value in label_lines(content):
         told[name] = f"{told[name]} {value}" if name in told else value
     yield "Unit of privacy", f"{told['Protects']}. {_unit_words(content)}."
