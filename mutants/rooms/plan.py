@@ -301,4 +301,14 @@ MUTANTS: Final = (
             "tests/plan/test_digest.py::test_what_is_measured_matters_even_at_the_same_price",
         ),
     ),
+    Mutant(
+        name="a parameter has two values",
+        file="discreet/plan/policy/owner_rules.py",
+        old="            if found.get(text, asked) == asked:\n",
+        new="            if text:\n",
+        why="A question is answered that the owner has not approved.",
+        caught_by=(
+            "tests/session/test_owner_rules.py::test_a_parameter_that_stands_twice_has_one_value",
+        ),
+    ),
 )

@@ -1,11 +1,15 @@
 """The owner's rules: small groups, long answers, approved questions, periods; and batches."""
 
+import json
 from datetime import date
 
 import pyarrow as pa
+import pyarrow.csv
 import pytest
+from typer.testing import CliRunner
 
 import discreet as dp
+from discreet.cli.app import app
 from discreet.errors import BadPolicy, InputError, NotAllowed, OverBudget
 from discreet.plan.policy.policy import read_policy
 
@@ -226,3 +230,21 @@ def test_a_batch_that_does_not_fit_is_refused_whole(tmp_path):
                 clinic.plan(questions, **wrong)
         with pytest.raises(InputError, match="1 to 100"):
             clinic.plan([], epsilon=1)
+
+
+def test_the_command_line_plans_several_questions_and_follows_the_rules(tmp_path):
+    pyarrow.csv.write_csv(VISITS, tmp_path / "visits.csv")
+    policy = tmp_path / "discreet.toml"
+    session = '[session]\ndata = { visits = "visits.csv" }\nledger = "visits.ledger"\n'
+    top = f"{HEAD}{session}[budget]\nepsilon = 4\n{LIMITS}max_answer_rows = 3\n"
+    policy.write_text(top + TABLES)
+    asked = ["plan", BY_WARD, "SELECT COUNT(*) AS n FROM visits", "--policy", str(policy)]
+    batch = CliRunner().invoke(app, [*asked, "--epsilon", "2", "--json"])
+    assert batch.exit_code == 0
+    found = json.loads(batch.stdout)
+    assert found["epsilon"] == pytest.approx(2, rel=1e-3)
+    assert [len(found["plans"]), found["balanced"]] == [2, True]
+    by_day = "SELECT day, COUNT(*) AS n FROM visits GROUP BY day"
+    refused = CliRunner().invoke(app, ["plan", by_day, "--policy", str(policy), "--epsilon", "1"])
+    assert refused.exit_code != 0
+    assert "the policy allows 3" in refused.stderr
