@@ -199,7 +199,7 @@ def planned(
     ruled = replace(question, having=bound.question.having)
     groups = partition_selection(bound)
     if not exact:
-        check_answer_rows(question, groups.available, most.max_answer_rows)
+        check_answer_rows(bound, groups.available, most.max_answer_rows)
 
     searching = bool(given.bounds or found)
     bound, limits = bound_contributions(

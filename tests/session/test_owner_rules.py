@@ -88,7 +88,9 @@ def test_an_answer_never_has_more_rows_than_the_rule_says(tmp_path):
     with opened(tmp_path, "max_answer_rows = 3\n") as clinic:
         assert clinic.plan(BY_WARD, epsilon=1)
         by_zip = "SELECT zip, COUNT(*) AS n FROM visits GROUP BY zip"
-        for refused in (by_zip, f"{by_zip} LIMIT 4", BY_WARD.replace("ward", "ward, month")):
+        two = BY_WARD.replace("ward", "ward, month")
+        levels = BY_WARD.replace("BY ward", "BY ROLLUP (ward)")  # three wards, and the total
+        for refused in (by_zip, f"{by_zip} LIMIT 4", two, levels):
             with pytest.raises(NotAllowed, match=r"(?s)the policy allows 3.*LIMIT 3"):
                 clinic.plan(refused, epsilon=1, delta="1e-9")
         assert clinic.plan(f"{by_zip} LIMIT 3", epsilon=1, delta="1e-9")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -169,14 +170,18 @@ def with_least_people(
     )
 
 
-def check_answer_rows(question: Question, groups: int | None, most: int | None) -> None:
+def check_answer_rows(bound: BoundQuestion, groups: int | None, most: int | None) -> None:
     """Refuse a question whose answer may have more rows than the policy allows."""
-    if most is None or (groups is not None and groups <= most):
+    rows, question = groups, bound.question
+    if rows is not None and question.sets:  # each grouping set has groups of its own
+        sizes = [len(key.values or ()) for key in bound.keys]
+        rows = sum(math.prod(sizes[at] for at in some) for some in question.sets)
+    if most is None or (rows is not None and rows <= most):
         return
     if question.limit is None or question.limit > most:
-        many = "an unknown number of" if groups is None else f"{groups}"
         raise NotAllowed(
-            what=f"the answer may have {many} rows; the policy allows {most}.",
+            what=f"the answer may have {'any number of' if rows is None else rows} rows; the "
+            f"policy allows {most}.",
             why="the owner of the data has limited how many rows one answer may have.",
             do=f"add LIMIT {most}, or group by fewer or coarser keys.",
         )
