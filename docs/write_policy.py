@@ -79,6 +79,14 @@ KEYS = {
         "budget": ("table", "given when opening, or that of the ledger", "See below."),
         "limits": ("table", NONE, "See below."),
         "who": ("table", NONE, "See below."),
+        "approved": (
+            "table of texts",
+            "all questions",
+            (
+                'Each line, such as `ages = "SELECT ... WHERE age >= :age"`, is a question that '
+                "may be asked, with any value for each parameter; every other one is refused."
+            ),
+        ),
         "about": ("table", NONE, "See below."),
         "same": (
             "table of lists of texts",
@@ -111,6 +119,14 @@ KEYS = {
             "With epsilon, its delta; with rho, what questions that need a delta may spend.",
         ),
         "rho": ("number above 0", "this or `epsilon`", "The largest rho in total (zCDP)."),
+        "per": (
+            "text",
+            NONE,
+            (
+                "The column of all private tables that names a period: the unit is a person in a "
+                "period, and each period has the whole budget."
+            ),
+        ),
     },
     "about": {
         "title": ("text", NONE, "What the data is called."),
@@ -182,6 +198,16 @@ KEYS = {
             "number between 0 and 1",
             f"`{float(Limits().confidence)}`",
             "The confidence of intervals, unless a question names another.",
+        ),
+        "min_people": (
+            "whole number from 1",
+            NONE,
+            "Groups with a smaller noisy count of people are not shown.",
+        ),
+        "max_answer_rows": (
+            "whole number from 1",
+            NONE,
+            "The most rows of an answer; a question that may have more needs a LIMIT.",
         ),
         "ceilings": (
             "list of names",

@@ -87,6 +87,28 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="a cube is priced for one group of a unit",
+        file="discreet/plan/pricing/cube_strategy.py",
+        old="max(high, 0) <= most and by.groups <= far.high\n",
+        new="max(high, 0) <= most\n",
+        why="A person in several groups moves several cells of every table.",
+        caught_by=(
+            "tests/plan/test_cubes.py::test_a_claim_that_the_request_does_not_keep_is_refused",
+        ),
+        fast=True,
+    ),
+    Mutant(
+        name="residuals are moved by one entry alone",
+        file="discreet/plan/pricing/cube_strategy.py",
+        old="n * (n - 1) for n in sizes)\n",
+        new="(n - 1) * (n - 1) for n in sizes)\n",
+        why="A row lowers the other entries of its table, too.",
+        caught_by=(
+            "tests/plan/test_cubes.py::test_no_unit_moves_the_tables_further_than_is_priced",
+        ),
+        fast=True,
+    ),
+    Mutant(
         name="sensitivity of one group, regardless of their number",
         file="discreet/plan/pricing/group_sensitivity.py",
         old="        return self.groups * self.most\n",
@@ -277,6 +299,16 @@ MUTANTS: Final = (
         why="Two questions of one price share a digest, and one is told the answer of the other.",
         caught_by=(
             "tests/plan/test_digest.py::test_what_is_measured_matters_even_at_the_same_price",
+        ),
+    ),
+    Mutant(
+        name="a parameter has two values",
+        file="discreet/plan/policy/owner_rules.py",
+        old="            if found.get(text, asked) == asked:\n",
+        new="            if text:\n",
+        why="A question is answered that the owner has not approved.",
+        caught_by=(
+            "tests/session/test_owner_rules.py::test_a_parameter_that_stands_twice_has_one_value",
         ),
     ),
 )

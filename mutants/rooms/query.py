@@ -54,8 +54,8 @@ MUTANTS: Final = (
     Mutant(
         name="differences commute",
         file="discreet/query/canonical.py",
-        old='_SORTED: Final = frozenset({"AND", "OR", "=", "<>", "+", "*", "LEAST", "GREATEST"})',
-        new='_SORTED: Final = frozenset({"AND", "OR", "=", "<>", "+", "-", "*", "LEAST", "GREATEST"})',
+        old='SORTED: Final = frozenset({"AND", "OR", "=", "<>", "+", "*", "LEAST", "GREATEST"})',
+        new='SORTED: Final = frozenset({"AND", "OR", "=", "<>", "+", "-", "*", "LEAST", "GREATEST"})',
         why="Two questions with different answers have one digest.",
         caught_by=(
             "tests/plan/test_digest.py::test_conditions_that_differ_in_a_word_are_different_questions",

@@ -35,6 +35,7 @@ from discreet.plan.estimator import Predicted
 from discreet.plan.expectation import rows_of_a_group
 from discreet.plan.plan import Plan, plan_digest
 from discreet.plan.policy.owner_promises import promises_behind
+from discreet.plan.policy.owner_rules import check_answer_rows, with_least_people
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.group_sensitivity import ReleaseInput, Releases
 from discreet.plan.pricing.noise_steps import needs_delta, scale_noise, unpriced_release
@@ -194,7 +195,11 @@ def planned(
         check_unit(unit, bound.rows.unit or ())
         check_unit_column(bound)
     question = bound.question if question.values or exact else question
+    bound = with_least_people(bound, most.min_people, period=known.policy.period)
+    ruled = replace(question, having=bound.question.having)
     groups = partition_selection(bound)
+    if not exact:
+        check_answer_rows(bound, groups.available, most.max_answer_rows)
 
     searching = bool(given.bounds or found)
     bound, limits = bound_contributions(
@@ -272,7 +277,7 @@ def planned(
         predicted=() if exact else predicted,
         descriptions=tuple(measured.about.items()),
         digest=plan_digest(
-            question,
+            ruled,
             unit=unit,
             request=request,
             releases=releases,

@@ -15,9 +15,9 @@ def walks_through(budget, losses):
     spent = tuple(0 for _ in budget.limit)
     for loss in losses:
         price = budget.price(loss)
-        if not budget.fits(spent, price):
-            return False
         spent = tuple(a + b for a, b in zip(spent, price, strict=True))
+        if not budget.currency.fits(spent, budget.limit):
+            return False
     return True
 
 

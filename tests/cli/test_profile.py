@@ -49,3 +49,12 @@ def test_a_profile_is_bought_once_and_written_as_a_page():
     again = run(*PRICE)  # on record: nobody is asked
     assert again.exit_code == 0, again.output
     assert "already paid" in again.output
+
+
+@pytest.mark.usefixtures("clinic")
+def test_a_profile_that_could_not_be_read_is_not_bought():
+    price = ("visits", "--epsilon", "0.01", "--delta", "1e-9", "--size", "500", "--yes")
+    refused = run(*price)
+    assert refused.exit_code != 0
+    assert "half of the columns would be off by" in refused.output
+    assert run(*price, "--confirm").exit_code == 0

@@ -102,6 +102,17 @@ def test_without_a_look_links_follow_from_names(shop):
     assert tables["items"].link.parent == "orders"
 
 
+def test_the_owner_links_by_a_column_of_any_name_and_joins_keep_their_rows(shop):
+    write(shop / "orders.csv", [{"ticket": at, "customer_id": at % 600} for at in range(1800)])
+    write(shop / "items.csv", [{"ticket": at % 1800, "price": at % 5} for at in range(3600)])
+    files = ("orders.csv", "items.csv", "--owner", "--yes", "--accept-proposals")
+    answered(shop, "init", *files)
+    tables = {each.name: each for each in read_policy(shop / "policy.toml").tables}
+    assert tables["items"].link == Link(column="ticket", parent="orders", key="ticket")
+    asked = "SELECT COUNT(*) AS n FROM items JOIN orders USING (ticket)"
+    assert "about 4,000 rows" in answered(shop, "plan", asked, "--epsilon=0.5").stdout
+
+
 def test_two_files_of_one_name_need_another(shop):
     refused = run(shop, "init", "orders.csv", "old/orders.csv", "--yes", "--unit=customer_id")
     assert "two tables are called orders" in refused.stderr

@@ -1,6 +1,7 @@
 """What an agent can do with the tools, through the protocol's own client and a real process."""
 
 import json
+import signal
 import subprocess
 from fractions import Fraction
 
@@ -226,3 +227,21 @@ def test_the_page_about_sql_tells_the_truth(people):
             assert label.startswith("Privacy label")
 
     run(story)
+
+
+def test_an_interrupt_ends_it_while_its_client_still_listens(people):
+    start = command(people, "--limit", "1")
+    about = {"name": "agent", "version": "1"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}
+    line = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([start.command, *start.args], text=True, **pipes) as agent:
+        agent.stdin.write(json.dumps(line) + "\n")
+        agent.stdin.flush()
+        assert "serverInfo" in agent.stdout.readline()
+        agent.send_signal(signal.SIGINT)
+        try:
+            assert agent.wait(20) == -signal.SIGINT
+        finally:
+            agent.kill()
+        assert agent.stderr.read() == ""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import MissingBounds, OutOfRange, WrongKind
+from discreet.errors import BadArrays, MissingBounds, OutOfRange, WrongKind
 from discreet.models.row_sums import moments
 from discreet.models.session_rows import rows_of
 from discreet.models.tuning import TunedDraw
@@ -67,6 +67,8 @@ def test_a_model_of_a_session(tmp_path):
         assert clinic.ledger.receipt != before
         asked = {"ward": ["A", "B", "A"], "age": [95, 5, 5]}
         assert model.predict(pa.table(asked)).tolist() == [True, False, False]
+        with pytest.raises(BadArrays, match="ward holds no text"):
+            model.predict(pa.table(asked | {"ward": [1, 2, 1]}))
         first = model.coef_.copy()
         after = clinic.ledger.receipt
         again = dp.models.LogisticRegression(epsilon=2, delta="1e-6")

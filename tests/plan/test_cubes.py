@@ -200,8 +200,8 @@ def test_one_gaussian_on_a_grid_reaches_a_little_further_than_all():
 
 def test_totals_are_rounded_to_steps_that_one_unit_moves_by_few():
     keys = keys_of((2, 2), up_to(2, 2))
-    value, step = coarse_value("n", -(2**20), 2**30)
-    assert (value.high, value.low, step) == (2**12, -4, 2**18)
+    value, step = coarse_value("n", -(2**20) - 1, 2**30)
+    assert (value.high, value.low, step) == (2**12, -5, 2**18)
     strategy = replace(strategy_of(keys, *balanced(keys), centered=True, step=step), value=value)
     exact = np.array([2**40 + 7, -(2**33), 5 * 2**18 + 2**17, 0])
     tables = strategy.tabled(read(strategy, exact))

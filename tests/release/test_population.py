@@ -158,6 +158,7 @@ def test_a_difference_is_found_and_the_footer_says_what_bars_are():
         joined = session.ask(apart, epsilon=5, intervals="population")
         (row,) = joined.rows()
         assert 15 < row["d_low"] < row["d"] < row["d_high"] < 25
+        assert "Without an interval for the population, but with noise: s, t." in str(joined)
         assert 0.5 < row["e_low"] < row["e"] < row["e_high"] < 0.85
         assert joined.compare("e").p_value < ALPHA
         for column, groups in (("sd", (0, 1)), ("mean", (0, 0)), ("mean", (0, 7)), ("n", (0, 1))):

@@ -1,5 +1,6 @@
 """Hostile callers: large, slow and forged requests, fuzzed ones with canary rows, other sites."""
 
+import asyncio
 import contextlib
 import json
 import random
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 
 from discreet.service import read_site
 from discreet.service.http import server as http_server
+from discreet.service.http.guard import CallGuard, Metrics
 from tests.service import canaries, served
 from tests.session import clinic
 
@@ -354,3 +356,26 @@ def test_what_the_description_allows_is_handled(clinic_server, person):
 @pytest.mark.parametrize("person", ["ana", "olga", "sue"])
 def test_much_of_what_the_description_allows_is_handled(clinic_server, person):
     check_described(clinic_server, person, examples=100)
+
+
+def test_a_call_that_the_server_ends_is_told_to_try_again():
+    sent = []
+
+    async def waiting(*_):
+        await asyncio.sleep(60)
+
+    async def send(message):
+        sent.append(message)
+
+    async def story():
+        guard = CallGuard(waiting, largest=1, metrics=Metrics(), log=None)
+        scope = {"type": "http", "method": "GET", "headers": []}
+        call = asyncio.create_task(guard(scope, None, send))
+        await asyncio.sleep(0)
+        call.cancel()  # as uvicorn does once it has waited for long enough
+        await asyncio.wait([call])
+        assert call.cancelled()
+
+    asyncio.run(story())
+    assert sent[0]["status"] == 503
+    assert b"not charged twice" in sent[1]["body"]

@@ -10,14 +10,9 @@ the rows to cells within the limits; a row that is added never lowers it.
 Columns that no condition links go together in every way, so that nodes which depend on different
 columns may be given their worst rows apart, if as many rows change for each.
 
-Theorem (key ``general-composition``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
-Let leaf i read f_i(D) and be d_i-private.  Then the releases together are d-private with
-d(D, D') = sum of d_i(f_i(D), f_i(D')), also if later leaves depend on earlier answers.  A leaf
-whose input does not change is free; one whose input changes in a way that its certificate does not
-cover costs everything.
-Consequences.  Parallel parts under add/remove cost the largest of them (key ``parallel``); under
-replace, the largest sum of two different ones, or of one at a record that is replaced inside it
-(key ``bounded-parallel``).
+Consequences of key ``general-composition``.  Parallel parts under add/remove cost the largest of
+them (key ``parallel``); under replace, the largest sum of two different ones, or of one at a record
+that is replaced inside it (key ``bounded-parallel``).
 """
 
 from __future__ import annotations

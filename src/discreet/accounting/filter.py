@@ -11,8 +11,8 @@ Definition.  It keeps one filter for each cell of records that its charges treat
 names what is released and its scope, the records that it can depend on; it is accepted if every
 cell it touches stays within the limits of the budget, and otherwise refused before anything is
 changed.  Neither the price nor the decision looks at data, so both may be public.
-Theorem (keys ``cell-filters``, ``cell-pairs``).  Whatever is charged, one by one and in view of all
-answers, the guarantee of the budget holds for the unit of the filter.  Questions about disjoint
+Whatever is charged, one by one and in view of all answers, the guarantee of the budget holds for
+the unit of the filter (keys ``cell-filters``, ``cell-pairs``).  Questions about disjoint
 groups cost as much as those about one of them.
 A tree is one charge, at its tight price, because it was fixed before it was asked (key
 ``general-composition``).  For units of several rows a scope counts only as far as all rows of a
@@ -404,13 +404,10 @@ class PrivacyFilter:
     def refusal(self, pieces: Sequence[ChargedBox]) -> OverBudget:
         """Return the error for pieces that do not fit."""
         self._check(pieces)
-        with self._guard:
-            return self._refusal(pieces)
-
-    def _refusal(self, pieces: Sequence[ChargedBox]) -> OverBudget:
         boxes = [piece.box for piece in pieces] or [Box.everything()]
-        charge = Charge(self._charges + 1, tuple(pieces), self._budget, self.unit)
-        worst = [self._owed.worst(box) for box in boxes]
+        with self._guard:
+            charge = Charge(self._charges + 1, tuple(pieces), self._budget, self.unit)
+            worst = [self._owed.worst(box) for box in boxes]
         spent = [max(column) for column in zip(*worst, strict=True)]
         whose = "" if boxes == [Box.everything()] else " for those it is about"
         amounts = [

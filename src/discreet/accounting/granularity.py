@@ -12,11 +12,9 @@ mostly, with the distances between them; everything about it is exact, by enumer
 stands for no record.  Tables that differ in one record are as far apart as those two.  The four
 relations of rows are such rules (:meth:`RecordRule.of`).
 
-Theorem (key ``general-composition``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
-Let release i read f_i(D) and be d_i-private.  Then the releases together are d-private with
-d(D, D') = sum of d_i(f_i(D), f_i(D')), also if later ones depend on earlier answers.  A release is
-free if f_i(D) = f_i(D'); if f_i separates neighbors, so that d_i is infinite, nothing is
-promised.  In this room: ``total = first.through(f_1, on=tables) + second.through(f_2, on=tables)``.
+Releases compose by key ``general-composition``: a release is free if f_i(D) = f_i(D'), and if f_i
+separates neighbors, so that d_i is infinite, nothing is promised.  In this room:
+``total = first.through(f_1, on=tables) + second.through(f_2, on=tables)``.
 
 Theorem (key ``f-dependent``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).  If a
 d-private release is a function of f(D), and coins, alone, then it is d^f-private with

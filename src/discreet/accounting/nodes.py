@@ -9,11 +9,9 @@ leaves are releases; an inner node says how those below it belong together:
     ``a | b``  ``Choice``: one of them.  A static choice is made before any answer was seen; an
     adaptive one may depend on answers, also on those of releases beside it in the tree.
 Everything is read and refused when a node is made, before anything is priced.
-Theorem (key ``dominating-pair``).  A sequence loses no more than the product of what its members
-lose, also if which member comes next depends on the answers before it.
-Theorem (key ``adaptive-choice``).  A static choice loses what its costliest alternative does, after
-everything around it has been composed; an adaptive one is replaced by one loss above all
-alternatives before anything is composed with it.
+A sequence loses the product of what its members lose (key ``dominating-pair``).  A static choice
+loses what its costliest alternative does, after everything around it was composed; an adaptive one
+is replaced by one loss above all before that (key ``adaptive-choice``).
 
 Definition.  A leaf runs its source once, on one input that is computed from the rows it sees.  The
 source is a mechanism, which is priced at the distance that the input moves, or a loss, which is the
@@ -346,6 +344,15 @@ class Leaf(Node):
             coordinates: in how many places inputs may differ at all, for noise on vectors.
         """
         kind = _relation_of(source, relation, unit)
+        whole_table = instance(common_domain, bool, name="common_domain")
+        if whole_table and kind is not Relation.REPLACE:
+            raise WrongKind(
+                f"common_domain is given under the relation {kind.value!r}; leave it out, or "
+                "certify the source for 'replace' on whole tables."
+            )
+        places = whole(coordinates, name="coordinates", low=1, high=_MOST_COORDINATES)
+        if places > 1 and not isinstance(source, Laplace | Gaussian):
+            raise WrongKind("coordinates are given for a source that has none; leave them out.")
         freeze(
             self,
             source=source,
@@ -354,8 +361,8 @@ class Leaf(Node):
             unit=unit if unit is not None and unit.columns else None,
             added=_distance_added(source, added),
             replaced=_when_replaced(source, replaced, kind),
-            common_domain=_common_domain(common_domain, kind),
-            coordinates=_coordinates_of(source, coordinates),
+            common_domain=whole_table,
+            coordinates=places,
         )
 
     def __hash__(self) -> int:
@@ -477,25 +484,6 @@ def _when_replaced(
             "loss if one row is replaced, or leave it out."
         )
     return distance
-
-
-def _common_domain(value: object, relation: Relation) -> bool:
-    """Read whether a certificate covers records replaced anywhere."""
-    flag = instance(value, bool, name="common_domain")
-    if flag and relation is not Relation.REPLACE:
-        raise WrongKind(
-            f"common_domain is given under the relation {relation.value!r}; leave it out, or "
-            "certify the source for 'replace' on whole tables."
-        )
-    return flag
-
-
-def _coordinates_of(source: Source, coordinates: object) -> int:
-    """Read in how many places inputs may differ."""
-    places = whole(coordinates, name="coordinates", low=1, high=_MOST_COORDINATES)
-    if places > 1 and not isinstance(source, Laplace | Gaussian):
-        raise WrongKind("coordinates are given for a source that has none; leave them out.")
-    return places
 
 
 def _counts_steps(source: Source) -> bool:

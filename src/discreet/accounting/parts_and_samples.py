@@ -31,16 +31,15 @@ Definition.  A sample is drawn afresh, and kept secret: by ``rate``, where each 
 with that probability, independently; or of ``size`` records out of a ``population`` whose number is
 public, all samples of that size being equally likely.  With a rate, all records of one ``unit`` may
 be drawn together: they enter the sample or stay out as one.
-Theorem (key ``poisson-sampling``).  A record that is likely not in the sample loses less: sampling
-by rate is accounted for under add/remove and replace.
-Theorem (key ``amplification``; Balle, Barthe and Gaboardi 2018).  So is a sample of fixed size,
-if records are replaced.  If one is added or removed, the population is not public.
+A record that is likely not in the sample loses less.  Sampling by rate is accounted for under
+add/remove and replace (key ``poisson-sampling``), a sample of fixed size if records are replaced
+(key ``amplification``): if one is added or removed, the population is not public.
 All releases from one sample form one node: the sample amplifies what all of it loses together, and
 each further node draws a sample of its own.
 
-Theorem (key ``shuffling``; Feldman, McMillan and Talwar 2021).  If each of n people runs the leaf
-on their own row, and all reports are released in random order, then replacing one row loses less
-than it does in the leaf.  It needs a leaf with a finite epsilon at delta 0, and a public n.
+If each of n people runs the leaf on their own row, and all reports are released in random order,
+replacing one row loses less than in the leaf (key ``shuffling``).  It needs a leaf with a finite
+epsilon at delta 0, and a public n.
 
 Definition (Abadi et al. 2016).  In each of ``steps`` steps every record enters the sample by itself
 with probability ``rate``.  The gradients of the sample are clipped to an L2 norm of at most C and

@@ -4,8 +4,8 @@ Trust: kernel.
 
 Definition.  An option says which cells of the public domain the changed rows are in, and what the
 tree loses there; the price of a tree is the largest over options, question by question.
-Theorem (key ``dominance``).  Composing keeps domination, so an option that another one dominates
-may be dropped before both are composed with the same rest, without changing the price.
+Composing keeps domination (key ``dominance``), so an option that another one dominates may be
+dropped before both are composed with the same rest, without changing the price.
 If too many remain, some are replaced by one product above them all: the price may rise, and it
 is no longer that of a neighbor that exists.
 

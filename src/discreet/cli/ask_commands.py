@@ -47,7 +47,7 @@ class SqlForm(NamedTuple):
 
 
 def plan(  # noqa: PLR0913  the options of a question
-    question: options.QuestionArgument,
+    questions: options.QuestionsArgument,
     *,
     data: options.DataOption = None,
     policy: options.PolicyOption = None,
@@ -75,7 +75,7 @@ def plan(  # noqa: PLR0913  the options of a question
     """Say what an answer would cost and how exact it would be; spend nothing but on limits."""
     with errors_reported(as_json=as_json, verbose=verbose):
         project = options.command_inputs(data=options.data_of(data), policy=policy, ledger=ledger)
-        form = SqlForm(_text(question), dialect, options.params_of(param))
+        form = SqlForm(_text(questions[0]), dialect, options.params_of(param))
         price = _price(epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         price |= {"dialect": form.dialect, "params": form.params, "intervals": intervals}
@@ -84,6 +84,13 @@ def plan(  # noqa: PLR0913  the options of a question
         else:
             project.named_ledger()
         with open_inputs(project, account, analyst) as session:
+            if len(questions) > 1:
+                batch = session.plan([form.text, *questions[1:]], **price)
+                plans = [plan_document(each).written() for each in batch.plans]
+                found: dict[str, object] = {batch.currency: float(batch.total), "plans": plans}
+                found |= {"balanced": batch.balanced, "fits": batch.fits}
+                write_result("batch", found, batch, as_json=as_json)
+                return
             if sql:
                 statements = session.plan(form.text, **price).sql()
                 write_result("sql", {"sql": statements}, statements, as_json=as_json)

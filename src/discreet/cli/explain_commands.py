@@ -92,7 +92,9 @@ def explain(  # noqa: PLR0913  one for each option
         write_result("explanation", explained.to_json(), shown, as_json=as_json)
 
 
-FormatOption = Annotated[str, typer.Option("--format", help="text, html or json.")]
+FormatOption = Annotated[
+    str, typer.Option("--format", help="text, html, json, nist, dpia or registry.")
+]
 VerifyOption = Annotated[
     Path | None, typer.Option("--verify", help="A label in JSON, to be checked with the ledger.")
 ]
@@ -100,6 +102,9 @@ _FORMATS: Final[dict[str, Callable[[Label], str]]] = {
     "text": lambda made: f"{made}\n",
     "html": lambda made: made.to_html(),
     "json": lambda made: made.to_json(),
+    "nist": lambda made: made.to_nist(),
+    "dpia": lambda made: made.to_dpia(),
+    "registry": lambda made: made.to_registry(),
 }
 
 
@@ -116,7 +121,7 @@ def label(
         if form not in _FORMATS:
             raise WrongKind(
                 what="there is no such format of labels.",
-                why="a label is shown as text, HTML or JSON.",
+                why="a label is shown as text, HTML or JSON, or as a paper that others ask for.",
                 do=f"give --format {', '.join(_FORMATS)}.",
             )
         inputs = command_inputs(policy=policy, ledger=ledger)

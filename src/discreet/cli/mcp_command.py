@@ -5,6 +5,7 @@ Trust: public.
 
 from __future__ import annotations
 
+import signal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,4 +81,6 @@ def mcp(  # noqa: PLR0913  the options of the command
 def _serve(desk: Desk, ask_above: str) -> None:
     from discreet.mcp import AgentServer  # noqa: PLC0415  an extra
 
+    # a thread that waits for stdin would outlive an interrupt; the ledger survives any end (T3)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     AgentServer(lambda _: desk, ask_above=ask_above).run("stdio")

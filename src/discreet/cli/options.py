@@ -108,6 +108,9 @@ def _missing(name: str) -> str:
 
 
 QuestionArgument = Annotated[str, typer.Argument(help="SQL, or - to read it from stdin.")]
+QuestionsArgument = Annotated[
+    list[str], typer.Argument(help="SQL, or - to read it from stdin; several share one price.")
+]
 DataOption = Annotated[
     list[str] | None,
     typer.Option("--data", help="A file or address, or NAME=FILE; repeat it for more tables."),

@@ -44,7 +44,7 @@ def profile(  # noqa: PLR0913  the options of a profile
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Pay without being asked.")] = False,
     confirm: Annotated[
-        bool, typer.Option("--confirm", help="An epsilon above 10 is meant.")
+        bool, typer.Option("--confirm", help="An epsilon above 10 or much noise is meant.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan; spend nothing.")] = False,
     as_json: options.JsonOption = False,

@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # each is loaded when first used
     from discreet.plan.binding.value_facts import Facts, as_keys
     from discreet.plan.plan import BudgetPreview
     from discreet.plan.plan_words import Branch, html_of, plan_text, shown_price
+    from discreet.plan.policy.owner_rules import refuse_ruled
     from discreet.plan.pricing.calibration import Price, loss_of, price_of
     from discreet.plan.pricing.requested_price import (
         PriceArguments,

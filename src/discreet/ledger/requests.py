@@ -413,9 +413,10 @@ def check_terms(terms: OpeningTerms, state: LedgerState) -> None:
     names = [name for name, equal in same.items() if not equal]
     if names:
         raise OtherLedger(
-            what=f"the ledger is recorded with another {' and '.join(names)}.",
+            what=f"the ledger is recorded with another {' and '.join(names)}"
+            f"{f': {now_limited}' if 'budget' in names and now_limited is not None else ''}.",
             why="what was charged before is about the unit and the limits on record, and "
             "they stay with it.",
-            do="leave out what the ledger knows itself, raise a limit with raise_limit, or "
-            "open another ledger for other people.",
+            do="go back to what is on record, raise a limit with raise_limit, or open another "
+            "ledger for other people.",
         )

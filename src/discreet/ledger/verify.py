@@ -253,13 +253,18 @@ class AccountBalance:
     limit: tuple[int, ...]
 
     def __str__(self) -> str:
-        """Show what is spent, rounded up, and the limit, rounded down."""
-        parts = zip(self.components, self.spent, self.limit, strict=True)
-        shown = ", ".join(
-            f"{name} {format_up(spent)} of {format_down(limit)}"
-            for name, spent, limit in parts
-            if spent or limit or name != "delta"
-        )
+        """Show what is spent, rounded up, and the limit, rounded down; what is full comes last.
+
+        A budget may have several routes, of which one has to fit; a problem says if none does.
+        """
+        within: list[str] = []
+        beyond: list[str] = []
+        for name, spent, limit in zip(self.components, self.spent, self.limit, strict=True):
+            if spent or limit or name != "delta":
+                shown = f"{name} {format_up(spent)} of {format_down(limit)}"
+                (beyond if spent > limit else within).append(shown)
+        closed = f"; closed, since it went beyond: {', '.join(beyond)}" if beyond else ""
+        shown = ", ".join(within) + closed
         return f"{self.account}: {shown or 'no budget of its own'}"
 
 

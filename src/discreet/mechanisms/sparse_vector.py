@@ -182,9 +182,9 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
         """What of epsilon the noise of the threshold costs, and what all comparisons cost."""
 
     @staticmethod
-    @abstractmethod
-    def answer(above: bool, noisy: int) -> Any:  # noqa: FBT001  the form of an answer
+    def answer(above: bool, noisy: int) -> Any:  # noqa: ARG004, FBT001  the form of an answer
         """Make an answer of whether the value is above, and of the value plus fresh noise."""
+        return above
 
     @property
     def _aboves(self) -> int:
@@ -292,10 +292,6 @@ class AboveThreshold(ThresholdMechanism[bool]):
     def _budgets(self) -> tuple[Fraction, Fraction]:
         return self.epsilon / 2, self.epsilon / 2
 
-    @staticmethod
-    def answer(above: bool, noisy: int) -> bool:  # noqa: ARG004, FBT001
-        return above
-
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
@@ -332,10 +328,6 @@ class Sparse(ThresholdMechanism[bool]):
     @property
     def _budgets(self) -> tuple[Fraction, Fraction]:
         return _split(self.epsilon, self._aboves)
-
-    @staticmethod
-    def answer(above: bool, noisy: int) -> bool:  # noqa: ARG004, FBT001
-        return above
 
 
 _SHARE_BITS: Final = 16

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadArrays, NotFitted, WrongKind
 from discreet.extend import AskedPrice, opened, unit_of_rows
 from discreet.ledger import StoredAnswer
-from discreet.models.bounded_rows import Column, Encoding, Floats, Integers
+from discreet.models.bounded_rows import CategoryColumn, Column, Encoding, Floats, Integers
 from discreet.models.fitting import FitPlan, Recipe, Released, fit_plan, pay_and_draw, read_released
 from discreet.models.given import (
     column_names,
@@ -295,6 +295,8 @@ class PrivateModel(ScikitLearnNames, ABC):
         encoding = self.encoding_
         columns = self._columns(X)
         self.check_width(len(columns))
+        for place, (column, values) in enumerate(zip(encoding.features, columns, strict=True)):
+            _check_text(column, values, self.__dict__.get("feature_names_in_"), place)
         parts = [c.cells(v) for c, v in zip(encoding.features, columns, strict=True)]
         return np.nan_to_num(np.concatenate(parts, axis=1), nan=0.0)
 
@@ -332,6 +334,26 @@ class PrivateModel(ScikitLearnNames, ABC):
             if array.ndim == 2:
                 return list(array.T)
         return list(matrix(X).T)
+
+
+def _check_text(
+    column: Column, values: NDArray[Any], names: NDArray[Any] | None, place: int
+) -> None:
+    """Refuse text where no declared category is text, and the other way around."""
+    if not isinstance(column, CategoryColumn) or values.dtype.kind not in "OU":
+        return
+    present = (value for value in values.tolist() if value is not None and value == value)  # noqa: PLR0124  not NaN
+    given = {isinstance(value, str) for value in present}
+    declared = {isinstance(value, str) for value in column.values}
+    if given and given.isdisjoint(declared):
+        shown = ", ".join(repr(value) for value in column.values[:3])
+        name = f"column {place + 1}" if names is None else f"column {names[place]}"
+        raise BadArrays(
+            what=f"{name} holds {'text' if True in given else 'no text'}, and its declared "
+            f"categories are {shown}{', …' if len(column.values) > 3 else ''}.",
+            why="values of another type all count as unknown, and predictions would be wrong.",
+            do="convert the column to the type of its categories: frame[name] == 'yes', say.",
+        )
 
 
 _CHUNK: Final = 1 << 15

@@ -5,7 +5,8 @@ no noise depends on what is expected here, and a wrong guess costs a question, n
 
 Definition.  A group is expected to have the rows of the table, divided by the number of values that
 its keys can have, and for each other condition by what it leaves of declared values (a third where
-that is unknown).  The column of the unit has a value for each person, and if no declared value
+that is unknown).  A join is expected to keep the rows of the largest table.
+The column of the unit has a value for each person, and if no declared value
 meets a condition no row is expected.  A mean or a sum is expected a sixth of the bounds away from
 their end near zero, a deviation to be a sixth of them.  Products and ratios are off by the sum of
 the shares by which their parts are.  A count that nothing declared says anything about, as one of
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
+from discreet.plan.binding.fan_out import ROW_NUMBER
 from discreet.plan.error_forecast import ErrorForecast
 from discreet.plan.estimator import Predicted
 from discreet.plan.pricing.group_sensitivity import Releases
@@ -225,6 +227,7 @@ def _group(
         for node in descend(request.relation)
         if isinstance(node, Filter)
         for part in conjuncts(node.predicate)
+        if not _is_limit(part)
     }
     keys = [key.expression for key in request.keys]
     counts = _counts(request, schema, size)
@@ -246,6 +249,15 @@ def _group(
     rows = max(1, round(size.rows * kept / groups))
     each = 1 if alone else min(groups, request.groups or 1)
     return max(1, min(rows, round(size.people * kept * each / groups))), rows
+
+
+def _is_limit(condition: Expression) -> bool:
+    """Whether a condition is a limit on the rows that a join meets, which is to leave out none."""
+    match condition:
+        case Call(function="<=", arguments=(Column(name=name), _)):
+            return name.startswith(ROW_NUMBER)
+        case _:
+            return False
 
 
 def _columns(schema: Schema) -> dict[str, ColumnFacts]:

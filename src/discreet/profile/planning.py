@@ -10,11 +10,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from statistics import NormalDist
+from statistics import NormalDist, median
 from typing import TYPE_CHECKING, Any, Final, final
 
 from discreet.doors import Explainable
-from discreet.errors import OutOfRange, WrongKind
+from discreet.errors import OutOfRange, TooNoisy, WrongKind
 from discreet.extend import (
     ROWS,
     AskedPrice,
@@ -35,6 +35,7 @@ from discreet.extend import (
     html_of,
     plan_text,
     read_requested_price,
+    refuse_ruled,
     rows_question,
     shown_price,
 )
@@ -56,6 +57,8 @@ if TYPE_CHECKING:  # handed in
     from discreet.session import Session
 
 _MOST_COLUMNS: Final = 1000
+_BLIND: Final = 0.25
+"""A rank that is further off, as a share of the rows, says nothing about a quartile."""
 
 
 @final
@@ -212,6 +215,7 @@ def plan_profile(  # noqa: PLR0913  the table, and its price
         size: roughly how many rows there are, for forecasts as shares; never read from data.
         confidence: the probability with which errors are not exceeded.
     """
+    refuse_ruled(session.policy, "a profile")
     name, names = _named(session, table, columns)
     question = rows_question(Table(name), names)
     given = PriceArguments(
@@ -272,13 +276,15 @@ def profile(
     Args:
         session: the session whose table it is about.
         plan: what ``plan_profile`` has returned; or a table, with what ``plan_profile`` takes.
-        confirm: whether an epsilon above 10 is meant.
+        confirm: whether an epsilon above 10 is meant, or a profile that is dominated by noise.
         price: epsilon, rho, delta and the like, as in ``plan_profile``.
     """
     if not isinstance(plan, ProfilePlan):
         plan = plan_profile(session, plan, **price)
     elif price:
         raise WrongKind("a plan has its price: give the plan alone, or plan anew.")
+    if not (confirm or session.test_mode):
+        _refuse_unreadable(plan)
     stored = session.perform(plan.program, confirm=confirm)
     return Profile.of(
         stored.answer,
@@ -292,6 +298,20 @@ def profile(
         replayed=stored.replayed,
         private=not session.test_mode,
     )
+
+
+def _refuse_unreadable(plan: ProfilePlan) -> None:
+    """Refuse to charge for a profile dominated by noise, if the size of the table is public."""
+    answered = plan.budget_preview is not None and plan.budget_preview.entry is not None
+    if plan.size is None or answered:
+        return
+    share = median(line.rows for line in plan.forecast) / plan.size
+    if share > _BLIND:
+        raise TooNoisy(
+            what=f"half of the columns would be off by {share:.0%} of the rows or more.",
+            why="the profile would be paid for and could not be read; nothing was spent.",
+            do="name fewer columns, or pay more; confirm=True asks anyway.",
+        )
 
 
 def _named(

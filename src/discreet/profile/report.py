@@ -107,7 +107,7 @@ class ColumnProfile:
     def _categories(self) -> list[tuple[str, int]]:
         listed = [(str(name), count) for name, count in self.top or ()]
         other = self.other + sum(count for _, count in listed[_SHOWN:])
-        return listed[:_SHOWN] + ([("other", other)] if other > 0 else [])
+        return listed[:_SHOWN] + ([("all others", other)] if other > 0 else [])
 
     def _pictured(self, shapes: list[Shape], height: int) -> Picture:
         return Picture(

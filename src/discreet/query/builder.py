@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
+from math import comb
 from typing import Any, TypedDict, Unpack, final
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.exact import decimal, positive, whole
 from discreet.query.expressions import Aggregate, Expression, Pair, Star, conjunction
 from discreet.query.nodes import Node
-from discreet.query.question import Question
+from discreet.query.question import MOST_SETS, Question
 from discreet.query.relations import KINDS, Join, Named, Relation, Table, UnionAll
 from discreet.query.sql.clauses import flat
 from discreet.query.sql.parse import (
@@ -292,6 +294,35 @@ class Rows(_Aggregates, Node):
         rows = Asked(Select(items=(), source=self.source, where=self.condition))
         return rows._add(total, **options)  # noqa: SLF001 (the same step)
 
+    def rollup(self, *keys: str) -> Asked:
+        """Make groups of all keys, of all but the last, and so on, down to the total."""
+        return self._grouped(keys, [tuple(range(end)) for end in range(len(keys), -1, -1)])
+
+    def cube(self, *keys: str) -> Asked:
+        """Make groups of every set of keys, down to the total.
+
+        >>> from discreet.query.sql.parse import read
+        >>> asked = table("visits").cube("ward", "sex").count(name="n")
+        >>> asked.question() == read(
+        ...     "SELECT ward, sex, COUNT(*) AS n FROM visits GROUP BY CUBE(ward, sex)"
+        ... )
+        True
+        """
+        _check_sets(1 << len(keys))
+        sizes, places = range(len(keys) + 1), range(len(keys))
+        return self._grouped(keys, [some for size in sizes for some in combinations(places, size)])
+
+    def marginals(self, *keys: str, ways: int) -> Asked:
+        """Make groups of every set of so many keys, which ``Release.tables`` shows one by one."""
+        size = whole(ways, name="ways", low=1, high=len(keys))
+        _check_sets(comb(len(keys), size))
+        asked = self._grouped(keys, list(combinations(range(len(keys)), size)))
+        return Asked(replace(asked.select, items=()))
+
+    def _grouped(self, keys: tuple[str, ...], sets: list[tuple[int, ...]]) -> Asked:
+        items = read_items(keys, {})
+        return Asked(replace(self._select(items, group=items), sets=tuple(sets)))
+
     def relation(self) -> Relation:
         """Return the rows as a relation; with a condition they are a subquery."""
         if self.condition is None:
@@ -308,6 +339,16 @@ class Rows(_Aggregates, Node):
         keys = None if group is None else tuple(Item(item.expression) for item in group)
         return Select(
             items=items, source=self.source, where=self.condition, group=keys, distinct=distinct
+        )
+
+
+def _check_sets(count: int) -> None:
+    """Refuse more grouping sets than a question may have."""
+    if count > MOST_SETS:
+        raise OutOfRange(
+            what=f"these are more than {MOST_SETS} grouping sets.",
+            why="each of them is a table of its own.",
+            do="give fewer keys, or ask for smaller tables.",
         )
 
 

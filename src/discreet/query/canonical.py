@@ -51,7 +51,7 @@ Scope = Sequence[frozenset[str]]
 """The folded names of each visible table, from left to right; a subquery may have none."""
 
 _NESTED: Final = frozenset({"AND", "OR"})
-_SORTED: Final = frozenset({"AND", "OR", "=", "<>", "+", "*", "LEAST", "GREATEST"})
+SORTED: Final = frozenset({"AND", "OR", "=", "<>", "+", "*", "LEAST", "GREATEST"})
 _TURNED: Final = {">": "<", ">=": "<="}
 
 
@@ -189,7 +189,7 @@ def _call(call: Call, scope: Scope) -> list[Any]:
     if name == "IN":
         once = {repr(item): item for item in forms[1:]}
         forms = [forms[0], *(once[text] for text in sorted(once))]
-    return ["call", name, sorted(forms, key=repr) if name in _SORTED else forms]
+    return ["call", name, sorted(forms, key=repr) if name in SORTED else forms]
 
 
 def _operands(name: str, arguments: Sequence[Expression]) -> list[Expression]:

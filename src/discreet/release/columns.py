@@ -17,7 +17,8 @@ have the interval of the group that they look at.  Others have none.
 
 Definition.  Estimates of all groups are computed first, then the condition on groups (HAVING), the
 order and the limit, on the numbers that are released.  Without an order, groups are sorted by their
-keys, NULL first; with one, ties are.  A column that is a number computed from estimates has two
+keys, NULL first; with one, ties are.  Those of a cube stand level after level.
+A column that is a number computed from estimates has two
 more columns, the ends of its intervals; both are NULL if nothing is known.  Of a whole number
 the ends are the whole numbers nearest to those of the interval, between which the nearest one to
 the truth lies.
@@ -358,7 +359,7 @@ class _Table:
                 lists[estimate.slot] = tuple(_joined(estimate.type, level) for level in levels)
             else:
                 slots[estimate.slot] = _joined(estimate.type, by_part)
-        kinds = [key.type for key in plan.request.keys]
+        kinds = [key.type for key in plan.request.keys if parts[0].keys]
         keys = tuple(
             pa.concat_arrays([part.keys[index] for part in parts]) for index in range(len(kinds))
         )
@@ -366,7 +367,7 @@ class _Table:
             columns=slots,
             keys=tuple(Vector.read(key, kind) for key, kind in zip(keys, kinds, strict=True)),
             size=sum(part.size for part in parts),
-            totaled=() if plan.cube is None else totaled(plan.cube),
+            totaled=() if plan.cube is None or not keys else totaled(plan.cube),
         )
         windows = {slot: Frames.of(each, formulas) for slot, each in plan.layout.windows}
         if windows:
@@ -394,11 +395,8 @@ class _Table:
             (self.formulas.value(item.expression).arrow(), item.descending, item.nulls_first)
             for item in asked.order
         ]
-        by_keys: list[Sorted] = [(key, False, True) for key in self.keys]
-        if self.formulas.totaled:  # before the values of the key, NULL among them
-            flags = [(each.arrow(), True, True) for each in self.formulas.totaled]
-            by_keys = [item for pair in zip(flags, by_keys, strict=True) for item in pair]
-        places = order_of([*wanted, *by_keys], size)
+        by_keys = () if self.plan.cube is not None else self.keys  # level after level as they are
+        places = order_of([*wanted, *((key, False, True) for key in by_keys)], size)
         if asked.having is not None:
             places = places[self.formulas.where_true(asked.having)[places]]
         end = None if asked.limit is None else asked.offset + asked.limit

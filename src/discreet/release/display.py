@@ -130,6 +130,10 @@ def _missing(release: Release) -> Iterator[str]:
         yield f"{_UNBOUNDED} marks numbers whose error has no bound: their divisor may be 0."
     if _NULL in shown:
         yield "NULL: the rows are too few for this noise, or there are none."
+    keys = {key.name for key in release.plan.request.keys}
+    bare = [each.name for each in release.columns if each.low is None and each.name not in keys]
+    if release.intervals == "population" and bare:
+        yield f"Without an interval for the population, but with noise: {', '.join(bare)}."
 
 
 def _places(half: float) -> int | None:

@@ -6,7 +6,7 @@ Trust: public.  It holds what the mechanisms gave, and nothing else of the data.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, final
@@ -18,6 +18,7 @@ from discreet.errors import UnknownName, WrongKind
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.release import population
 from discreet.release.columns import columns_of
+from discreet.release.cube_levels import CubeTables
 from discreet.release.display import bars, html_of, rich_table, text_of
 from discreet.release.frames import ReleasedColumn, columns_in, table_of
 from discreet.release.odds import Odds, odds_of_plans
@@ -177,6 +178,16 @@ class Release(Tabular, Explainable):
         means over groups, since only their errors are zero on average.
         """
         return table_of(self.columns, unclipped=unclipped)
+
+    def tables(self, *, whole: bool = False) -> Mapping[tuple[str, ...], pa.Table]:
+        """Return the tables of grouping sets as Arrow tables, by the names of their keys.
+
+        Args:
+            whole: whether to make whole numbers of at least zero of them, for readers who expect
+                no others.  That is free, and biased: such columns have no intervals, and are marked
+                as ``biased`` in the schema.
+        """
+        return CubeTables(self.plan, self.columns, whole=whole)
 
     def plot(self, column: str | None = None) -> Any:
         """Draw numbers as bars, lists as dots, intervals as lines; return axes of matplotlib.

@@ -63,6 +63,7 @@ from discreet.ledger.values import Started, StoredAnswer
 from discreet.noise import SYSTEM, Entropy
 from discreet.plan.binding.bound_question import BoundQuestion, bind_question
 from discreet.plan.plan import Plan
+from discreet.plan.policy.owner_rules import refuse_ruled
 from discreet.plan.policy.policy import Policy
 from discreet.plan.pricing.requested_price import check_allowed, check_confirmed, check_least
 from discreet.planner import plan as plan_question
@@ -280,6 +281,7 @@ class AnswerPipeline:
     def perform(self, program: object, *, confirm: bool = False) -> StoredAnswer:
         """Return the record of a program, after paying and carrying it out if necessary."""
         known = check_program(program, self.program_rows, self.unit)
+        refuse_ruled(self.policy, "a program", cells=False)
         if not self.test_mode:
             check_allowed(known.price, self.policy.limits)
         for read in known.reads:

@@ -163,6 +163,9 @@ def _plain(value: object) -> object:
 QuestionLike = str | Question | Asked | Inquiry | Plan
 """A question: SQL text, the table builder, or what has been read or planned already."""
 
+Questions = list[Any] | tuple[QuestionLike, ...]
+"""Several questions, planned together."""
+
 
 _read = functools.lru_cache(maxsize=64)(read)  # a text is planned, asked and remeasured
 

@@ -17,13 +17,15 @@ from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.accounting import Left
+from discreet.accounting import Box, Left, equals
 from discreet.accounting.amounts import format_down
 from discreet.accounting.currencies import shown_components
 from discreet.errors import DiscreetError, LedgerError, TooNoisy, WrongKind
+from discreet.plan.binding.scope import scope_name
+from discreet.plan.binding.value_facts import as_keys
 from discreet.plan.expectation import WEAK, WHOLE, Expectation, expect, short
 from discreet.plan.plan import BudgetPreview, Plan
-from discreet.requests.table_schema import Schema
+from discreet.requests.table_schema import KeyValue, Schema
 
 if TYPE_CHECKING:  # handed in
     from discreet.aggregates.noisy_totals import Noisy
@@ -60,6 +62,30 @@ def budget_preview(plan: Payable, ledger: Ledger, account: str | None) -> Budget
         part=after.share,
         cost=left.share - after.share,
         more=how_many_more(plan, after),
+    )
+
+
+def period_boxes(
+    schema: Schema, period: str | None, names: tuple[str, ...]
+) -> Mapping[KeyValue, Box]:
+    """Return the units of each declared period; ``names`` are those of the unit, it is the last."""
+    if period is None:
+        raise WrongKind(
+            what="the budget has no periods.",
+            why="without them, there is one budget for all time.",
+            do='write per = "month" under [budget], if that is what was promised.',
+        )
+    for table in schema.tables:
+        column = None if table.public or not table.unit else table.column(table.unit[-1])
+        if column is not None and column.categories:
+            name = scope_name(schema, table, column, names)
+            assert name is not None  # noqa: S101  (a column of the unit has one)
+            values = as_keys(column.categories, column.type)
+            return {value: Box({name: equals(value)}) for value in values}
+    raise WrongKind(
+        what=f"the periods of {period} are not declared.",
+        why="which periods the data has is not told for free.",
+        do=f"list them in the policy, as the categories of {period}.",
     )
 
 

@@ -30,8 +30,9 @@ from discreet.exact import decimal
 from discreet.ledger.ledger import Ledger
 from discreet.plan.bounds_search import FALSE_ALARM
 from discreet.plan.plan import Plan
+from discreet.plan.policy.owner_rules import refuse_ruled
 from discreet.plan.pricing.calibration import Price
-from discreet.plan.pricing.requested_price import check_confirmed, estimate
+from discreet.plan.pricing.requested_price import check_confirmed, check_least, estimate
 from discreet.plan.statistics.contribution_bounds import ceilings_of
 from discreet.plan.statistics.limit_choice import (
     CUT,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:  # handed in
     from discreet.plan.policy.policy import Limits
     from discreet.query.question import Question
     from discreet.session.answer_pipeline import AnswerPipeline
+    from discreet.session.batch import BatchPlan
     from discreet.session.inquiry import PriceOptions
 
 _CUTS: Final = frozenset({"rows", "groups"})
@@ -136,11 +138,35 @@ def _check_all(
         keys = {key for plan in new for key in pipeline.keys(plan)}
         paid = pipeline.record.questions_of(keys)  # before a crash
         unpaid = [*(plan for plan in new if plan.digest not in paid), *later]
-        if not _fit(unpaid, pipeline.record, pipeline.account):
+        if not fit_together(unpaid, pipeline.record, pipeline.account):
             raise OverBudget(
                 what="all that is asked for does not fit into the budget.",
                 why="a part of it would be paid for, and the rest refused; nothing was spent.",
                 do="lower one of the prices; session.remaining shows what is left.",
+            )
+
+
+def check_batch(
+    pipeline: AnswerPipeline, plans: Sequence[Plan], batch: BatchPlan, *, confirm: bool
+) -> None:
+    """Refuse a batch of which a part would be refused after others are paid for."""
+    if pipeline.test_mode:
+        return
+    if not confirm:
+        total = Price(**{batch.currency: batch.total})
+        check_confirmed(total, pipeline.policy.limits, what="the batch")
+    for plan in plans:
+        check_least(plan.price, pipeline.least)
+        pipeline.check_sources(plan)
+    if isinstance(pipeline.record, Ledger):
+        new = [plan for plan in plans if pipeline.record.find(plan.digest) is None]
+        paid = pipeline.record.questions_of({key for plan in new for key in pipeline.keys(plan)})
+        unpaid = [plan for plan in new if plan.digest not in paid]
+        if not fit_together(unpaid, pipeline.record, pipeline.account):
+            raise OverBudget(
+                what="the questions of the batch do not fit into the budget together.",
+                why="a part of them would be paid for, and the rest refused; nothing was spent.",
+                do="plan them at a lower price; session.remaining shows what is left.",
             )
 
 
@@ -180,16 +206,17 @@ def _above(what: str, name: str, price: Fraction, most: Fraction) -> NotAllowed:
     )
 
 
-def _fit(plans: Sequence[Plan], ledger: Ledger, account: str | None) -> bool:
+def fit_together(plans: Sequence[Plan], ledger: Ledger, account: str | None) -> bool:
     """Return whether plans fit into the budget one after the other.
 
     Units of a scope pay for every plan that may be about them: for each scope, all plans count
-    whose scope is not a smaller one.
+    whose scope meets it and is not a smaller one.
     """
     for at in plans:
         left: Any = ledger.left(at.scope, account=account)
         for plan in plans:
-            if plan.scope.covers(at.scope) or not at.scope.covers(plan.scope):
+            smaller = at.scope.covers(plan.scope) and not plan.scope.covers(at.scope)
+            if not (smaller or at.scope.disjoint(plan.scope)):
                 left = fits_after(plan, left)
                 if left is None:
                     return False
@@ -215,6 +242,7 @@ def plan_within_limits(
             why="limits are given, or bought.",
             do="write limits=dp.limits(max_rows=5), or limits=dp.estimate_limits(epsilon=0.1).",
         )
+    refuse_ruled(pipeline.policy, "limits")
     bound = pipeline.bind(question)
     epsilon = _rough_epsilon(bound.question, price)
     _check_maximum(pipeline, wanted.epsilon, "finding limits")
@@ -378,6 +406,7 @@ def _plan_share(
 
     One of these kinds of limits has to be there.
     """
+    refuse_ruled(pipeline.policy, "a share that is cut")
     _check_maximum(pipeline, wanted.epsilon, "the share that is cut")
     cuts = {cut.kind: cut.limit for cut in plan.truncations}
     if not kinds & cuts.keys():

@@ -19,7 +19,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, final
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack, cast, final, overload
 
 from discreet import query as queries
 from discreet.accounting import Left
@@ -30,14 +30,16 @@ from discreet.ledger.ledger import Ledger
 from discreet.noise.entropy import process_stamp
 from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
+from discreet.plan.policy.owner_rules import check_approved
 from discreet.plan.policy.policy import Policy
 from discreet.query.question import Question
 from discreet.release.population import check_intervals, check_population
 from discreet.release.release import Release
-from discreet.requests.table_schema import Schema, TableFacts
+from discreet.requests.table_schema import KeyValue, Schema, TableFacts
 from discreet.session.answer_pipeline import AnswerPipeline, Payable
+from discreet.session.batch import BatchPlan, plan_batch
 from discreet.session.display import as_html, as_line
-from discreet.session.inquiry import AskOptions, Inquiry, QuestionLike, question_of
+from discreet.session.inquiry import AskOptions, Inquiry, QuestionLike, Questions, question_of
 from discreet.session.opening_arguments import check_analyst
 from discreet.session.previews import (
     budget_preview,
@@ -45,6 +47,7 @@ from discreet.session.previews import (
     check_gains,
     combination,
     expected_well,
+    period_boxes,
     too_noisy,
 )
 from discreet.session.programs import Program, ProgramRows
@@ -127,11 +130,18 @@ class Session(Labeled):
 
     # --- asking -------------------------------------------------------------------------------
 
-    def plan(self, question: QuestionLike, **price: Unpack[AskOptions]) -> Plan:
+    @overload
+    def plan(self, question: QuestionLike, **price: Unpack[AskOptions]) -> Plan: ...
+    @overload
+    def plan(self, question: Questions, **price: Unpack[AskOptions]) -> BatchPlan: ...
+    def plan(
+        self, question: QuestionLike | Questions, **price: Unpack[AskOptions]
+    ) -> Plan | BatchPlan:
         """Return how a question would be answered, at what cost and how exactly; spend nothing.
 
         Args:
-            question: SQL text, or the table builder.
+            question: SQL text, or the table builder; or a list of these, which share one epsilon or
+                rho so that their relative errors balance.
             price: one of epsilon, rho, error and share, and what goes with it:
 
                 - epsilon: what the answer may cost;
@@ -155,6 +165,8 @@ class Session(Labeled):
         """
         if price.pop("share_cut", None) is not None:
             _refuse_share("planned")
+        if isinstance(question, list | tuple):
+            return self._plan_batch(question, price)
         population = check_intervals(price.pop("intervals", None) or "noise") == "population"
         in_epsilon = price.get("epsilon") is not None
         plan = self._plan(question, price)
@@ -173,16 +185,61 @@ class Session(Labeled):
             )
         )
 
+    def _plan_batch(self, questions: Questions, price: AskOptions) -> BatchPlan:
+        from discreet.session import purchases  # noqa: PLC0415  rare
+
+        name: Literal["rho", "epsilon"] = "epsilon" if price.get("rho") is None else "rho"
+
+        def plan_at(at: int, amount: Fraction) -> Plan:
+            own = price.copy()
+            own[name] = amount
+            return self.plan(cast("QuestionLike", questions[at]), **own)
+
+        made = plan_batch(plan_at, len(questions), price=price, schema=self._schema)
+        if not isinstance(self._ledger, Ledger):
+            return made
+        new = [plan for plan in made.plans if self._ledger.find(plan.digest) is None]
+        return replace(made, fits=purchases.fit_together(new, self._ledger, self._pipeline.account))
+
+    def _ask_batch(
+        self, asked: BatchPlan, price: AskOptions, *, confirm: bool
+    ) -> tuple[Release, ...]:
+        """Answer all questions of a batch, or none if they do not fit together."""
+        if any(value is not None for value in price.values()):
+            raise _priced_twice("a batch")
+        from discreet.session import purchases  # noqa: PLC0415  rare
+
+        self._check_open()
+        plans = [self._pipeline.kept(plan) for plan in asked.plans]
+        for plan in plans:
+            if not confirm:
+                self._refuse_unreadable(plan)
+        purchases.check_batch(self._pipeline, plans, asked, confirm=confirm)
+        return tuple(self._pipeline.answer(plan, confirm=confirm) for plan in plans)
+
+    @overload
     def ask(
         self, question: QuestionLike, *, confirm: bool = False, **price: Unpack[AskOptions]
-    ) -> Release:
+    ) -> Release: ...
+    @overload
+    def ask(
+        self, question: BatchPlan, *, confirm: bool = False, **price: Unpack[AskOptions]
+    ) -> tuple[Release, ...]: ...
+    def ask(
+        self,
+        question: QuestionLike | BatchPlan,
+        *,
+        confirm: bool = False,
+        **price: Unpack[AskOptions],
+    ) -> Release | tuple[Release, ...]:
         """Answer a question: charge, read, add noise, record.
 
         The same question at the same price is answered once: asked again, it gets the same answer
         for free.  After a crash, asking again completes what was paid for.
 
         Args:
-            question: SQL text, the table builder, or a plan of this session.
+            question: SQL text, the table builder, or a plan of this session; of a list of
+                questions, the plan alone, of which all are answered or none.
             confirm: whether an answer is meant that is expected to be empty or unreadable, by the
                 public size of its table; and an epsilon above 10 for all purchases, if the policy
                 does not name one.
@@ -191,6 +248,8 @@ class Session(Labeled):
                 - share_cut: ``discreet.share_cut(epsilon=...)`` buys an estimate of the share of
                   rows that limits leave out, and shows it with the answer.
         """
+        if isinstance(question, BatchPlan):
+            return self._ask_batch(question, price, confirm=confirm is True)
         population = check_intervals(price.pop("intervals", None) or "noise") == "population"
         confirmed, share = confirm is True, price.pop("share_cut", None)
         if share is None and price.get("limits") is None:
@@ -284,13 +343,10 @@ class Session(Labeled):
         dialect, params = price.pop("dialect", None) or self._dialect, price.pop("params", None)
         if isinstance(question, Plan):
             if any(value is not None for value in (*price.values(), params)):
-                raise WrongKind(
-                    what="a plan is given, and a price beside it.",
-                    why="a plan has its price.",
-                    do="ask for the plan alone, or plan the question anew.",
-                )
+                raise _priced_twice("a plan")
             return self._pipeline.kept(question)
         limits, asked = price.pop("limits", None), question_of(question, dialect, params)
+        check_approved(asked, self._policy.approved, self._dialect)
         if limits is None and not asked.released:
             return self._pipeline.plan(asked, price)
         from discreet.session import purchases  # noqa: PLC0415  rare
@@ -377,6 +433,19 @@ class Session(Labeled):
         room = importlib.import_module("discreet.profile")
         return room.profile(self, table, confirm=confirm is True, **price)
 
+    def marginals(self, table: str, *columns: str, ways: int = 2, **options: Any) -> Release:
+        """Count the rows of all tables of so many columns, measured together.
+
+        ``release.tables()`` has one for each set of columns, with intervals; all are consistent.
+
+        Args:
+            table: the name of a table.
+            columns: columns or expressions with public values, at most a hundred.
+            ways: how many columns each table has.
+            options: a price, and all else that ``ask`` takes.
+        """
+        return self.table(table).marginals(*columns, ways=ways).count(name="count").ask(**options)  # type: ignore[no-any-return]
+
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
         if not isinstance(name, str) or self._schema.table(name) is None:
@@ -459,6 +528,17 @@ class Session(Labeled):
         last = self._last
         return left if last is None else replace(left, like=(last.tree, last.delta))
 
+    def left_by_period(self) -> Mapping[KeyValue, Left]:
+        """Return what is left of the budget for each declared period, where it is ``per`` period.
+
+        Questions about a period alone, such as ``WHERE month = '2026-03'``, are paid by it alone.
+        """
+        if not isinstance(self._ledger, Ledger):
+            return {}
+        periods = period_boxes(self._schema, self._policy.period, self._unit.columns)
+        account = self._pipeline.account
+        return {at: self._ledger.left(box, account=account) for at, box in periods.items()}
+
     # --- ending -------------------------------------------------------------------------------
 
     @property
@@ -519,6 +599,14 @@ class Session(Labeled):
         if not isinstance(self._ledger, Ledger):
             return None
         return budget_preview(plan, self._ledger, self._pipeline.account)
+
+
+def _priced_twice(what: str) -> WrongKind:
+    return WrongKind(
+        what=f"{what} is given, and a price beside it.",
+        why=f"{what} has its price.",
+        do="ask for the plan alone, or plan the question anew.",
+    )
 
 
 def _refuse_share(what: str) -> NoReturn:

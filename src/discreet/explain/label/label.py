@@ -21,6 +21,7 @@ from discreet.explain.disclosure import Disclosure
 from discreet.explain.figures import HOUSEHOLD, Figures
 from discreet.explain.guesses import Guesses
 from discreet.explain.label.accuracy import accuracy_block
+from discreet.explain.label.papers import dpia_text, nist_text, registry_text
 from discreet.explain.label.rendering import label_html, label_page, label_text
 from discreet.explain.ledger_sources import (
     from_entry,
@@ -57,6 +58,18 @@ class Label(Shown):
     def to_html(self) -> str:
         """Return the label as one page of HTML, with pictures; it loads nothing."""
         return label_page(self.content, self.pictures)
+
+    def to_nist(self) -> str:
+        """Return the label by the sections of NIST SP 800-226, as text."""
+        return nist_text(self.content)
+
+    def to_dpia(self) -> str:
+        """Return a paragraph for a data protection impact assessment."""
+        return dpia_text(self.content)
+
+    def to_registry(self) -> str:
+        """Return a draft for the OpenDP registry of deployments, as JSON, which is YAML too."""
+        return registry_text(self.content)
 
     def __str__(self) -> str:
         """Show it as lines of text."""

@@ -74,6 +74,8 @@ MOST_ROWS: Final = 2**24
 """Rows of a unit that a window may look at."""
 MOST_TEXT: Final = 2**27
 """Bytes of the texts in them."""
+ROW_NUMBER: Final = "row number"
+"""How names of columns begin that number the rows which a join may meet."""
 
 
 def bounded_units(below: BoundRelation, outputs: Iterable[Expression]) -> BoundRelation:
@@ -146,7 +148,7 @@ def first_rows(
 ) -> BoundRelation:
     """Return the first rows of those that agree in some columns, in the order of all columns."""
     kept = side.columns
-    number = fresh("row number")
+    number = fresh(ROW_NUMBER)
     rank = Window("ROW_NUMBER", (), partition=tuple(map(Column, by)))
     side = bounded_units(side, [rank])
     numbered = Project(side.relation, (*kept, (number, rank)))

@@ -27,6 +27,7 @@ from discreet.exact import decimal
 from discreet.notebook import Shown
 from discreet.plan.binding.fan_out import MOST_FAN_OUT
 from discreet.plan.policy.owner_promises import Same, read_same, unit_forms
+from discreet.plan.policy.owner_rules import Approved, read_approved
 from discreet.plan.policy.table_fields import (
     TABLE_KEYS,
     above_zero,
@@ -39,6 +40,7 @@ from discreet.plan.policy.table_fields import (
     table_of,
     texts,
 )
+from discreet.query.relations import folded
 from discreet.query.sql.dialects import DIALECTS
 from discreet.requests.csv_format import CsvFormat
 from discreet.requests.table_schema import TableFacts
@@ -55,6 +57,8 @@ LIMIT_NAMES: Final = {
     "max_rho": "max_rho_per_question",
     "delta": "delta_per_question",
     "confidence": "confidence",
+    "min_people": "min_people",
+    "max_answer_rows": "max_answer_rows",
 }
 """Each limit, and its name in a policy file."""
 CEILINGS: Final = ("max_groups", "max_rows")
@@ -74,22 +78,25 @@ def policy_text(policy: Policy) -> str:
 def _sections(policy: Policy) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the header and the values of each table of the file; None is not written."""
     own = () if policy.unit is None else policy.unit.columns
+    named = own if policy.period is None else own[:-1]
     unit: dict[str, Any] = {}
     if policy.unit is not None:
         forms = policy.unit_forms
-        unit["unit"] = _names(own) if own else "row"
+        unit["unit"] = _names(named) if named else "row"
         unit["unit_form"] = None if forms is None else _names(forms)
         unit["relation"] = policy.unit.relation.value
     yield "", {"format": 1, **unit, "frozen": policy.frozen or None, "dialect": policy.dialect}
     if policy.session is not None:
         yield "session", {name: getattr(policy.session, name) for name in POLICY_KEYS["session"]}
     if policy.budget is not None:
-        yield "budget", dict(policy.budget.arguments)
+        yield "budget", {**policy.budget.arguments, "per": policy.period}
     limits = {written: getattr(policy.limits, name) for name, written in LIMIT_NAMES.items()}
     ceilings = policy.limits.ceilings
     yield "limits", {**limits, "ceilings": None if ceilings == CEILINGS else ceilings}
     if policy.analysts is not None:
         yield "who", {"analysts": policy.analysts}
+    if policy.approved is not None:
+        yield "approved", dict(policy.approved)
     if about := dict(policy.about.written()):
         yield "about", about
     if policy.same:
@@ -290,12 +297,13 @@ POLICY_KEYS: Final = {
         "budget",
         "limits",
         "who",
+        "approved",
         "about",
         "same",
         "tables",
     ),
     "session": ("data", "ledger", "ledger_id"),
-    "budget": ("epsilon", "delta", "rho"),
+    "budget": ("epsilon", "delta", "rho", "per"),
     "limits": (*LIMIT_NAMES.values(), "ceilings"),
     "who": ("analysts",),
     "about": ABOUT_KEYS,
@@ -330,6 +338,9 @@ class Limits:
     max_rho: Fraction | None = None
     delta: Fraction | None = None
     confidence: Fraction = Fraction(95, 100)
+    min_people: int | None = None
+    """The least noisy count of people of a group that is shown."""
+    max_answer_rows: int | None = None
 
 
 @final
@@ -393,6 +404,10 @@ class Policy(Shown):
     unit_forms: tuple[str, ...] | None = None
     same: tuple[Same, ...] = ()
     about: About = field(default_factory=About)
+    approved: Approved | None = None
+    """The questions that may be asked, by their names; None for all."""
+    period: str | None = None
+    """The column of the unit that names the period of the budget: of each unit the last one."""
 
     def written(self) -> str:
         r"""Return TOML text from which the same policy is read.
@@ -446,7 +461,8 @@ def _policy(data: Mapping[str, Any]) -> Policy:
     known_fields(data, POLICY_KEYS[""], "the top level")
     if data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
         raise bad("format", f"it is not {_FORMAT}", f"write format = {_FORMAT} at the top")
-    unit = _unit(data)
+    period = _period(table_of(data, "budget"))
+    unit = _unit(data, period)
     frozen = flag(data.get("frozen", False), "frozen")
     own = () if unit is None else unit.columns
     tables = read_tables(data.get("tables", {}), own, frozen=frozen)
@@ -464,6 +480,8 @@ def _policy(data: Mapping[str, Any]) -> Policy:
         session=_session(table_of(data, "session")),
         frozen=frozen,
         dialect=_dialect(data.get("dialect")),
+        approved=read_approved(table_of(data, "approved"), _dialect(data.get("dialect"))),
+        period=period,
         unit_forms=unit_forms(data.get("unit_form"), () if unit is None else unit.columns),
         same=read_same(table_of(data, "same"), tables),
         about=read_about(about),
@@ -486,7 +504,14 @@ def _session(data: Mapping[str, Any]) -> SessionSettings | None:
     return SessionSettings(**data) if data else None
 
 
-def _unit(data: Mapping[str, Any]) -> PrivacyUnit | None:
+def _period(data: Mapping[str, Any]) -> str | None:
+    period = data.get("per")
+    if period is not None and (not isinstance(period, str) or not period):
+        raise bad("budget.per", "it is not the name of a column", 'write per = "month"')
+    return period
+
+
+def _unit(data: Mapping[str, Any], period: str | None) -> PrivacyUnit | None:
     relation = data.get("relation", Relation.ADD_REMOVE.value)
     try:
         kind = Relation.read(relation)
@@ -495,12 +520,21 @@ def _unit(data: Mapping[str, Any]) -> PrivacyUnit | None:
     if "unit" not in data:
         if "relation" in data:
             raise bad("relation", "there is no unit beside it", 'add unit = "patient_id", or "row"')
+        if period is not None:
+            raise bad("budget.per", "there is no unit beside it", 'add unit = "patient_id"')
         return None
     if data["unit"] == "row":
+        if period is not None:
+            do = "name the people by a column, or leave out per"
+            raise bad("budget.per", "a row is in one period anyway", do)
         return row(relation=kind)
     named = data["unit"]
     columns = (named,) if isinstance(named, str) else texts(named, "unit")
-    return custom(name="person", columns=columns, relation=kind)
+    if period is None:
+        return custom(name="person", columns=columns, relation=kind)
+    if folded(period) in map(folded, columns):
+        raise bad("budget.per", "it names the unit already", "leave it out of one of the two")
+    return custom(name=f"{period} of a person", columns=(*columns, period), relation=kind)
 
 
 def _budget(data: Mapping[str, Any]) -> Budget | None:
@@ -508,7 +542,7 @@ def _budget(data: Mapping[str, Any]) -> Budget | None:
         return None
     known_fields(data, POLICY_KEYS["budget"], "[budget]")
     try:
-        return Budget(**data)
+        return Budget(**{name: value for name, value in data.items() if name != "per"})
     except DiscreetError as error:
         raise bad("budget", error.what.rstrip("."), error.do.rstrip(".")) from None
 
@@ -521,8 +555,9 @@ def _ceilings(value: object) -> tuple[str, ...]:
     return named
 
 
+_COUNTS: Final = ("max_groups", "max_rows", "max_fan_out", "min_people", "max_answer_rows")
 _READERS: Final[dict[str, Callable[[object, str], Any]]] = {
-    **dict.fromkeys(("max_groups", "max_rows", "max_fan_out"), counted),
+    **dict.fromkeys(_COUNTS, counted),
     **dict.fromkeys(("min_epsilon", "max_epsilon", "max_rho"), above_zero),
     **dict.fromkeys(("delta", "confidence"), below_one),
 }

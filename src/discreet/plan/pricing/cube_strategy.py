@@ -144,6 +144,10 @@ class CubeStrategy(LinearStrategy):
     centered: bool
     step: int = 1
 
+    def __hash__(self) -> int:
+        """Do not look at all tables: there may be thousands."""
+        return hash((self.keys.sizes, len(self.tables), self.factors[:8], self.value, self.words))
+
     @property
     def size(self) -> int:
         """How many sums there are."""
@@ -236,12 +240,12 @@ class CubeStrategy(LinearStrategy):
 
     def variance(self, some: Keys) -> float:
         """Return the variance of an entry of a table, in whole steps, for noise of variance one."""
-        known, sizes, total = _precisions(self), self.keys.sizes, 0.0
+        known, sizes, total = _precision(self), self.keys.sizes, 0.0
         for inner in subsets(some):
             share = math.prod((sizes[at] - 1) / sizes[at] for at in inner)
             if share:
                 rest = self.keys.cells(some) / self.keys.cells(inner)
-                total += share / (rest**2 * sum(each for _, each in known[inner]))
+                total += share / (rest**2 * known[inner])
         return total * self.step**2
 
     def deviation(self, some: Keys) -> float:
@@ -340,13 +344,13 @@ def entry_terms(strategy: CubeStrategy, law: Laplace | Gaussian, some: Keys) -> 
     spread = math.sqrt(strategy.variance(some))
     entries = sum(strategy.keys.cells(inner) for inner in subsets(some))
     wide = spread * (math.sqrt(law.variance) + 2 * math.sqrt(entries))
-    grid = grid_of(wide)
+    grid = grid_of(strategy, wide)
     return ((grid, Gaussian(sigma=Fraction(wide) / grid + 2)),)
 
 
-def grid_of(deviation: float) -> Fraction:
-    """Return a power of two that is a millionth of a deviation, about."""
-    return Fraction(2) ** (math.floor(math.log2(deviation)) - _GRID_BITS)
+def grid_of(strategy: CubeStrategy, deviation: float) -> Fraction:
+    """Return a power of two that is a millionth of a deviation, or of a step, about."""
+    return Fraction(2) ** (math.floor(math.log2(max(deviation, strategy.step))) - _GRID_BITS)
 
 
 def _rounded(weight: float) -> Fraction:
@@ -368,6 +372,14 @@ def subsets(some: Iterable[int]) -> Iterator[Keys]:
 @functools.lru_cache(maxsize=32)
 def _precisions(strategy: CubeStrategy) -> Mapping[Keys, list[tuple[int, float]]]:
     return strategy.precisions()
+
+
+@functools.lru_cache(maxsize=32)
+def _precision(strategy: CubeStrategy) -> Mapping[Keys, float]:
+    return {
+        some: sum(each for _, each in estimates)
+        for some, estimates in _precisions(strategy).items()
+    }
 
 
 @functools.lru_cache(maxsize=32)

@@ -206,13 +206,21 @@ def groups(select: Select) -> GroupedSelect:
     places = {plain: place for place, plain in enumerate(keys)}
     spots = [places[_plain(key.expression, single=single)] for key in entries]
     sets = sorted({tuple(sorted({spots[at] for at in each})) for each in select.sets})
+    several = tuple(sets) if len(sets) > 1 else ()
+    called: dict[Expression, int] = {
+        Column(folded(key.alias)): at for at, key in enumerate(keys.values()) if key.alias
+    }
+
+    def leveled(expression: Expression) -> Expression:
+        return _with_groupings(expression, called | places, several, single=single)
+
     names = output_names(select.items, select.span)
-    values = [_above(item.expression, places, {}, single=single) for item in select.items]
+    values = [_above(leveled(item.expression), places, {}, single=single) for item in select.items]
     outputs = tuple(zip(names, values, strict=True))
     aliases = {folded(name): value for name, value in outputs}
 
     def above(expression: Expression) -> Expression:
-        return _above(expression, places, aliases, single=single)
+        return _above(leveled(expression), places, aliases, single=single)
 
     if select.having is not None:
         _without_windows(select.having, "HAVING")
@@ -223,18 +231,40 @@ def groups(select: Select) -> GroupedSelect:
     having = None if select.having is None else above(select.having)
     if values:
         size_of(*values, *(item.expression for item in order), having or values[0])
-    several = tuple(sets) if len(sets) > 1 else ()
-    for value in (*values, *(item.expression for item in order), having or Literal(None)):
-        node = next((node for node in walk(value) if isinstance(node, Grouping)), None)
-        if node is not None and not several:
+    named = _key_names(tuple(keys.values()), outputs)
+    return GroupedSelect(named, outputs, having, order, several)
+
+
+def _with_groupings(
+    expression: Expression,
+    places: Mapping[Expression, int],
+    sets: tuple[tuple[int, ...], ...],
+    *,
+    single: bool,
+) -> Expression:
+    """Return an expression with GROUPING of keys by their numbers."""
+
+    def numbered(node: Expression) -> Expression | None:
+        if not isinstance(node, Grouping):
+            return None
+        at = places.get(_plain(node.argument, single=single))
+        if at is None:
+            raise unsupported(
+                node.span,
+                "GROUPING is about something that is not a key.",
+                "it tells whether the values of a key are added up.",
+                "give it an expression of GROUP BY ROLLUP, CUBE or GROUPING SETS.",
+            )
+        if not sets:
             raise unsupported(
                 node.span,
                 "GROUPING stands in a question with one kind of groups.",
                 "no key is totaled there.",
                 "leave it out, or write GROUP BY ROLLUP, CUBE or GROUPING SETS.",
             )
-    named = _key_names(tuple(keys.values()), outputs)
-    return GroupedSelect(named, outputs, having, order, several)
+        return Grouping(Grouped(at, span=node.argument.span), span=node.span)
+
+    return transformed(expression, numbered)
 
 
 def group_items(select: Select) -> list[Item]:
@@ -309,10 +339,8 @@ def _above(
     """Return an expression in terms of keys, aggregates and outputs."""
 
     def above(node: Expression) -> Expression | None:
-        if isinstance(node, Aggregate):
+        if isinstance(node, Aggregate | Grouping):
             return node
-        if isinstance(node, Grouping):
-            return _grouping(node, places, single=single)
         if isinstance(node, Column) and node.table is None and folded(node.name) in aliases:
             return aliases[folded(node.name)]
         place = places.get(_plain(node, single=single))
@@ -325,19 +353,6 @@ def _above(
         return None
 
     return check_size(transformed(expression, above))
-
-
-def _grouping(node: Grouping, places: Mapping[Expression, int], *, single: bool) -> Expression:
-    """Return GROUPING of a key by its number."""
-    at = places.get(_plain(node.argument, single=single))
-    if at is None:
-        raise unsupported(
-            node.span,
-            "GROUPING is about something that is not a key.",
-            "it tells whether the values of a key are added up.",
-            "give it an expression of GROUP BY ROLLUP, CUBE or GROUPING SETS.",
-        )
-    return Grouping(Grouped(at, span=node.argument.span), span=node.span)
 
 
 def _without_windows(expression: Expression, place: str) -> None:

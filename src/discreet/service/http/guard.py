@@ -124,6 +124,11 @@ class CallGuard:
                 await self._app(scope, body, answer)
             else:
                 answer.refused = 413
+        except asyncio.CancelledError:  # the server stops, and waits no longer (T3)
+            if not answer.begun:
+                await _stopping()(scope, receive, answer.send)
+            self._note(scope, answer.status, time.monotonic() - begun, failed)
+            raise
         except Exception as error:  # noqa: BLE001  its text may quote anything
             failed = f"{type(error).__name__} {new_secret()[:12]}"
         if not answer.begun:
@@ -216,6 +221,15 @@ def _problem_for(refused: int, failed: str) -> JSONResponse:
                 detail=f"an unexpected error; its number is {failed.rpartition(' ')[2]}.",
                 do="tell the owner of the server this number.",
             )
+
+
+def _stopping() -> JSONResponse:
+    return problem(
+        503,
+        title="the server stops",
+        detail="the server stopped before the answer was there.",
+        do="try again: what was charged is not charged twice.",
+    )
 
 
 def _with_headers(given: Any) -> list[tuple[bytes, bytes]]:

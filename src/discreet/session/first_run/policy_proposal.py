@@ -102,6 +102,13 @@ class NewTable:
             sessions.UnitGuess(name) for name in self.look.columns if looks_like_a_name(name)
         )
 
+    def shared_with(self, other: NewTable) -> tuple[UnitGuess, ...]:
+        """The columns of any name that another table has too, for the owner."""
+        shared = [name for name in self.look.columns if other.own_name(name) is not None]
+        if not self.owner or not shared:
+            return ()
+        return sessions.unit_guesses(self.look, {self.name: self.source}, shared)
+
     def own_name(self, column: str) -> str | None:
         """Return the name of a column in this table, if it is there."""
         wanted = folded(column.strip())
@@ -286,7 +293,7 @@ class PolicyProposal:
         for parent in self.tables:
             if parent.name not in placed:
                 continue
-            for guess in parent.guesses:
+            for guess in (*parent.guesses, *parent.shared_with(table)):
                 column = table.own_name(guess.column)
                 if column is not None and guess.repeats in {None, 1}:
                     return Link(column=column, parent=parent.name, key=guess.column)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
@@ -271,15 +271,20 @@ def _described(look: FirstLook, kinds: Mapping[str, Type]) -> TableFacts:
     return TableFacts(name=look.table, columns=columns, csv=look.csv)
 
 
-def unit_guesses(look: FirstLook, source: object) -> tuple[UnitGuess, ...]:
+def unit_guesses(
+    look: FirstLook, source: object, among: Collection[str] | None = None
+) -> tuple[UnitGuess, ...]:
     """Return the columns whose names and values look like the name of a person, best first.
+
+    Columns ``among`` which to choose have any name.
 
     >>> import pyarrow as pa
     >>> visits = pa.table({"patient": [1, 1, 2, 2], "ward": ["A", "B", "A", "A"]})
     >>> [guess.column for guess in unit_guesses(first_look({"visits": visits}), {"visits": visits})]
     ['patient']
     """
-    kinds = {name: kind_of(look, name) for name in look.columns if looks_like_a_name(name)}
+    likely = filter(looks_like_a_name, look.columns) if among is None else among
+    kinds = {name: kind_of(look, name) for name in likely}
     named = {name: kind for name, kind in kinds.items() if kind in {Type.INTEGER, Type.TEXT}}
     if not named:
         return ()
