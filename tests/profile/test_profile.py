@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -320,3 +321,10 @@ def test_a_plan_has_its_price():
         plan = session.plan_profile(epsilon=1)
         with pytest.raises(WrongKind, match="has its price"):
             session.profile(plan, epsilon=1)
+
+
+def test_bounds_with_more_integers_than_fit_are_no_bounds():
+    low, high = Fraction(-(2**62)), Fraction(2**62)
+    wide = Scale.of(Facts(type=Type.INTEGER, low=low, high=high))
+    assert not wide.declared
+    assert wide.leaves < 2**63

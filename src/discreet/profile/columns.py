@@ -68,7 +68,9 @@ class Scale:
         start: Fraction | date
         if kind.is_number:
             low, high = facts.bounds or (Fraction(-_LARGEST), Fraction(_LARGEST))
-            declared = facts.bounds is not None and low < high
+            if kind is Type.INTEGER and high - low > 2 * _LARGEST:  # as if nothing was declared
+                low, high = Fraction(-_LARGEST), Fraction(_LARGEST)
+            declared = facts.bounds == (low, high) and low < high
             if kind is Type.INTEGER:
                 step, start = Fraction(1), Fraction(math.ceil(low))
                 leaves = max(1, math.floor(high) - math.ceil(low) + 1)

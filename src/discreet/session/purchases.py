@@ -130,7 +130,8 @@ def _check_all(
 
     ``later`` are placeholders for the plans that follow once these are answered.
     """
-    new = [plan for plan in plans if pipeline.record.find(plan.digest) is None]
+    once = {plan.digest: plan for plan in plans}.values()
+    new = [plan for plan in once if pipeline.record.find(plan.digest) is None]
     prices = [plan.price for plan in (*new, *later)]
     if not pipeline.test_mode:
         _check_prices(prices, pipeline.policy.limits, confirm=confirm)

@@ -3,16 +3,16 @@
 Trust: public.  A strategy is priced for what it measures (``cube-norms``); which one is taken is
 about accuracy.
 
-Definition.  A question with grouping sets asks for the totals of the groups of each set.  Where all
-keys are public, one table of totals by all keys is read, and of its sums over keys are measured, by
-the strategy with the smallest predicted error,
+Definition.  A question with grouping sets asks for the totals of the groups of each set.  One table
+of totals by all keys is read, and of its sums over keys are measured, by the strategy with the
+smallest predicted error,
 
     the finest table, with noise on every group, whose totals are added up,
     every table that is asked for, by itself, or
     the residuals of all of them, which for Gaussian noise are best (``residual-basis``).
 
-Every number of the answer is then the best linear estimate from all that was measured.  Where keys
-are private, groups of all keys are selected first, and the numbers of others are sums of theirs.
+Every number of the answer is then the best linear estimate from all that was measured.  Private
+keys are refused.
 """
 
 from __future__ import annotations
