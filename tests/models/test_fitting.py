@@ -21,6 +21,7 @@ from discreet.errors import (
 from discreet.ledger import Ledger
 from discreet.models.bounded_rows import NumberColumn
 from discreet.models.given import labels_of
+from discreet.release.serialization import recorded_question
 from discreet.session import Rehearsal
 
 models = dp.models
@@ -281,3 +282,10 @@ def test_clusters_are_found_wherever_they_are(columns, rho, most):
 
     assert spread(model.cluster_centers_) < most * spread(truth)
     assert (model.predict(rows) == model.transform(rows).argmin(axis=1)).mean() > 0.999
+
+
+def test_the_ledger_lists_what_was_measured(ledger):
+    models.LogisticRegression(**PRICE, classes=("well", "ill"), ledger=ledger).fit(X, Y)
+    keys = [entry["key"] for entry in ledger.entries() if entry["kind"] == "charge"]
+    (found,) = ledger.answers_of(keys)
+    assert recorded_question(found.answer) == "model: gradient"

@@ -170,7 +170,8 @@ def drawn_bytes(
 ) -> bytes:
     """Take all sums of a recipe, and return the stored release."""
     released = recipe.run(rows, encoding, Measurer(schedule, entropy))
-    document = {"format": FORMAT, "released": dict(released)}
+    what = f"model: {recipe.document()['measures']}"  # as `ledger show` lists it
+    document = {"answer": what, "format": FORMAT, "released": dict(released)}
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 

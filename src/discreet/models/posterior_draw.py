@@ -212,7 +212,8 @@ class PosteriorDraw:
         }
 
     def _stored(self, count: int, entropy: Entropy) -> bytes:
-        return json.dumps({"share": self.run(count, entropy=entropy)}).encode("ascii")
+        drawn = {"answer": "posterior draw", "share": self.run(count, entropy=entropy)}
+        return json.dumps(drawn).encode("ascii")
 
     def leaf(self, unit: PrivacyUnit, rows: int = 1) -> Leaf:
         """Return the charge of a draw, for units that move the count by at most this number.

@@ -273,7 +273,8 @@ class ProfileDraw:
             if column.found and self.schedule.keys is not None:
                 entry["top"] = self._found(next(found), entropy)
             columns.append(entry)
-        return json.dumps({"rows": rows, "people": people, "columns": columns}).encode()
+        profile = {"answer": "profile", "rows": rows, "people": people, "columns": columns}
+        return json.dumps(profile).encode()
 
     def _column(
         self,
