@@ -231,9 +231,11 @@ def test_a_killed_client_gives_its_turn_back(address, ledger):
 @pytest.mark.theorem("postgres-durable")
 def test_a_crash_of_the_server_keeps_exactly_what_was_committed(postgres, address, ledger):
     stop, told, doubtful = threading.Event(), [], []
+    opened = threading.Barrier(4)
 
     def work(number):
         with Ledger.open(address, timeout=10) as mine:
+            opened.wait(60)
             attempt = 0
             while not stop.is_set():
                 key, attempt = f"{number} {attempt}", attempt + 1
@@ -246,6 +248,7 @@ def test_a_crash_of_the_server_keeps_exactly_what_was_committed(postgres, addres
     clerks = [threading.Thread(target=work, args=(number,)) for number in range(3)]
     for clerk in clerks:
         clerk.start()
+    opened.wait(60)
     for _ in range(2):
         before = len(told)
         while len(told) < before + 10:

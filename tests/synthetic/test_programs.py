@@ -334,7 +334,7 @@ def test_methods_from_elsewhere_are_refused(session):
 
 
 def test_only_programs_are_performed(session):
-    with pytest.raises(WrongKind, match="no program"):
+    with pytest.raises(WrongKind, match="not a program"):
         session.perform("SELECT 1")
     with pytest.raises(WrongKind, match="plan"):
         dp.synthesize(session, clinic.planned(session).program)

@@ -52,7 +52,7 @@ MISTAKES = {
         WrongKind,
         r"the class CrossEntropyLoss.*nn\.CrossEntropyLoss\(\)",
     ),
-    "names of metrics": ({"metrics": ("objective", "clipped")}, OutOfRange, "no mapping"),
+    "names of metrics": ({"metrics": ("objective", "clipped")}, OutOfRange, "not a mapping"),
     "a delta of one": ({"delta": 1}, OutOfRange, "drawn at all"),
     "a delta that needs no noise": (
         {"delta": "0.001", "population": 10**5, "batch": 20, "sigma": None, "epsilon": 1},
