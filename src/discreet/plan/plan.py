@@ -206,10 +206,10 @@ class Plan(Explainable):
         default=None, compare=False, repr=False
     )
 
-    def __getstate__(self) -> list[object]:
+    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Plan], tuple[dict[str, Any]]]:
         """Copy a plan without the engine that prints for it."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return list({**values, "print_statements": None}.values())
+        return _copied, ({**values, "print_statements": None},)
 
     def sql(self) -> str:
         """Return the statements that the engine will run, for its reader; the salt is not there."""
@@ -272,6 +272,10 @@ _TAGS: Final = {
     CellSums: "CellSums",
 }
 """What digests call the measures, regardless of the names of their classes."""
+
+
+def _copied(values: dict[str, Any]) -> Plan:
+    return Plan(**values)
 
 
 def plan_digest(  # noqa: PLR0913  all that decides an answer

@@ -134,8 +134,9 @@ class Inquiry:
 
     def __dir__(self) -> list[str]:
         """List the steps that can follow."""
-        steps = [name for name in dir(self._builder) if callable(getattr(self._builder, name))]
-        return sorted({*object.__dir__(self), *(n for n in steps if not n.startswith("_"))})
+        names = [name for name in dir(self._builder) if not name.startswith("_")]
+        steps = [name for name in names if callable(getattr(self._builder, name))]
+        return sorted({*object.__dir__(self), *steps})
 
     def __repr__(self) -> str:
         """Show on one line the question so far, which is public, and how to go on."""
