@@ -27,9 +27,8 @@ from discreet.plan.pricing.release_composition import check_claims
 from discreet.query.types import Type
 from discreet.requests.raw_totals import RawTotals
 from discreet.units import person
-from tests.plan.clinic import answers, planned
-from tests.plan.test_neighbors import check
-from tests.plan.test_workload import visits_of
+from tests.plan.clinic import planned
+from tests.plan.test_workload import check_small_tables
 
 ADULT = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
 
@@ -242,17 +241,7 @@ def test_all_small_neighbors_stay_within_the_claim(sets, relation, price):
     unit = person("patient", relation=relation)
     plan = planned(QUESTION.format(sets), unit=unit, **price)
     assert plan.request.listed is None
-    found = [
-        answers(plan.request, visits_of(rows))
-        for count in range(4)
-        for rows in itertools.combinations_with_replacement(SMALL, count)
-    ]
-    replaced = relation == "replace"
-    pairs = (
-        itertools.combinations(found[::3], 2) if replaced else ((each, found[0]) for each in found)
-    )
-    for here, there in pairs:
-        check(plan, here, there, replaced=replaced)
+    check_small_tables(plan, SMALL, most=3)
 
 
 def test_a_claim_that_the_request_does_not_keep_is_refused():

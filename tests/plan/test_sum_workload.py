@@ -23,8 +23,8 @@ from discreet.release.release import Release
 from discreet.requests.engine_request import CellSums
 from discreet.units import Relation, person
 from tests.plan.clinic import TYPES, answers, planned
-from tests.plan.test_neighbors import check, columns_of
-from tests.plan.test_workload import visits_of
+from tests.plan.test_neighbors import columns_of
+from tests.plan.test_workload import check_small_tables, visits_of
 from tests.reference.engine import Reference
 
 ONE_ROW = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 1) "
@@ -204,17 +204,7 @@ def test_all_small_neighbors_stay_within_the_claim(text, relation, price):
     """Every table of up to four rows of a person, three of which count."""
     plan = planned(text, unit=person("patient", relation=relation), **price)
     assert plan.noises[0].distances.strategy.source == CellTotals()
-    found = [
-        answers(plan.request, visits_of(rows))
-        for count in range(5)
-        for rows in itertools.combinations_with_replacement(SMALL, count)
-    ]
-    replaced = relation == "replace"
-    pairs = (
-        itertools.combinations(found[::3], 2) if replaced else ((each, found[0]) for each in found)
-    )
-    for here, there in pairs:
-        check(plan, here, there, replaced=replaced)
+    check_small_tables(plan, SMALL, most=4)
 
 
 def test_the_claim_is_what_one_person_can_move():
