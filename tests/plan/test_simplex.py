@@ -37,7 +37,7 @@ CHAIN = (
     "COUNTIF(paid) AS p, VAR_POP(age) FILTER (WHERE paid) AS v FROM visits"
 )
 SMALL = [
-    {"patient": 1, "ward": ward, "age": age, "paid": paid, "cost": 1.0}
+    {"patient": 1, "ward": ward, "city": ward, "age": age, "paid": paid, "cost": 1.0}
     for ward, age, paid in [
         ("A", None, True),
         ("A", 2, True),
@@ -93,6 +93,14 @@ APART = [
     ("SELECT SUM(cost) AS s FROM visits", {"epsilon": 1}),
     ("SELECT COUNT(*) AS n FROM visits", {"epsilon": 1}),
 ]
+PRIVATE = [
+    "SELECT city, COUNT(*) AS n FROM visits GROUP BY city",
+    "SELECT city, SUM(cost) AS s FROM visits GROUP BY city",
+    "SELECT city, SUM(stay) AS s FROM visits GROUP BY city",
+    "SELECT city, COUNT(*) AS n, AVG(age) AS m, SUM(cost) AS s FROM visits GROUP BY city",
+    "SELECT city, COUNTIF(paid) AS p, COUNT(DISTINCT patient) AS u FROM visits GROUP BY city",
+    "SELECT city, AVG(cost) AS m FROM visits GROUP BY city HAVING COUNT(DISTINCT patient) > 3",
+]
 
 
 @pytest.mark.parametrize(("text", "price"), APART)
@@ -108,9 +116,14 @@ def test_what_is_not_nested_is_priced_as_before(text, price):
         (BY_WARD, "add_remove"),
         (CHAIN, "add_remove"),
         (BY_WARD, "replace"),
+        *((text, "add_remove") for text in PRIVATE),
+        (PRIVATE[0], "replace"),
+        (PRIVATE[3], "replace"),
     ],
 )
-@pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": 1}], ids=str)
+@pytest.mark.parametrize(
+    "price", [{"epsilon": 1, "delta": 1e-9}, {"rho": 1, "delta": 1e-9}], ids=str
+)
 def test_all_small_neighbors_stay_within_the_claim(text, relation, price):
     """Every table of up to four rows of a person, alone or in the place of any other."""
     plan = planned(text, unit=person("patient", relation=relation), **price)

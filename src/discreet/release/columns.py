@@ -46,10 +46,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet import mechanisms
 from discreet.aggregates.intervals import Ends, Rationals, everything, weighted
-from discreet.aggregates.noisy_totals import FramedCounts, Intervals, noise_terms
+from discreet.aggregates.noisy_totals import (
+    FramedCounts,
+    Intervals,
+    noise_terms,
+    shown_confidences,
+)
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.plan.noise_errors import half_width
+from discreet.plan.pricing.linear_strategy import coordinates_of
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.query.expressions import Column, Expression, Grouped, Literal, Window, walk
 from discreet.query.types import Type
@@ -532,12 +539,22 @@ class _Table:
         """Return which places are in each part, and these totals of their groups."""
         groups, start = [], 0
         for whole in self.parts:
-            part = whole.only(frozenset(needed))
-            inside = np.flatnonzero((places >= start) & (places < start + part.size))
-            shown = part.taken(places[inside] - start)
-            groups.append((inside, Intervals(self.plan.request, shown, self.plan.confidence)))
-            start += part.size
+            inside = np.flatnonzero((places >= start) & (places < start + whole.size))
+            shown = whole.taken(places[inside] - start)
+            for kind, sure in self._kinds(shown):
+                some = np.flatnonzero(kind)
+                part = shown.only(frozenset(needed)).taken(some)
+                groups.append((inside[some], Intervals(self.plan.request, part, sure)))
+            start += whole.size
         return groups
+
+    def _kinds(self, shown: Noisy) -> list[tuple[NDArray[np.bool_], Fraction]]:
+        """Return groups with the confidence that their intervals need to have the plan's."""
+        sure, keys = self.plan.confidence, self.plan.selection
+        if not isinstance(keys, mechanisms.SumKeys):
+            return [(np.ones(shown.size, np.bool_), sure)]
+        noise, alone = coordinates_of(self.plan.noises), len(self.parts) == 1
+        return shown_confidences((keys, noise), shown, sure, alone=alone)
 
     def _range(
         self,

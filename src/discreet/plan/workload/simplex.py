@@ -13,10 +13,18 @@ of them is the mean of what each says.
 
 Definition.  Joined are sums around the middle of their bounds, of SUM, AVG, VARIANCE and STDDEV
 that are bounded row by row, if the counts of their rows are measured in any case; or else counts
-alone.  Not joined are those by which groups are chosen, and nothing in a question that names an
-epsilon for an aggregate, or errors in place of a price, or has bounds to be found.
+alone.  Nothing is joined in a question that names an epsilon for an aggregate or for its choice of
+groups, or errors in place of a price, or has bounds to be found.
+
+Definition.  Groups that are private may be chosen by what the noisy coordinates add up to
+(key ``sum-keys``), unless the question says how.  Then the first count of every chain is the number
+of units, for as many rows as each of them may have; sums without a count are chains, too; and
+nothing is paid for the choice but its delta.  Otherwise totals by which groups are chosen are not
+joined.
+
 Joined they are only if the errors of all columns, multiplied, are smaller for it, by the law
-that is asked for, or by the better one for either.
+that is asked for, or by the better one for either.  Where groups are private, the root of the
+number of units from which they are shown is one more factor.
 """
 
 from __future__ import annotations
@@ -28,7 +36,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.plan.binding.value_facts import counting_conditions, one_where_all
-from discreet.plan.pricing.calibration import gaussian_rho
+from discreet.plan.pricing.calibration import KEYS_PART, gaussian_rho
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.plan.pricing.linear_strategy import (
     CellSensitivity,
@@ -43,9 +51,10 @@ from discreet.plan.pricing.noise_steps import (
     MOST_EPSILON,
     chooser_of,
     column_errors,
+    units_shown,
     unpriced_release,
 )
-from discreet.plan.pricing.release_parts import GAUSSIAN
+from discreet.plan.pricing.release_parts import GAUSSIAN, SumSelection
 from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.workload.strategies import Candidate
 from discreet.requests.engine_request import Measure, Total
@@ -53,6 +62,8 @@ from discreet.requests.engine_request import Measure, Total
 _PARTS: Final = "parts"
 _FINE: Final = 4
 _BETTER: Final = 0.98
+_LIKELY: Final = Fraction(1, 10**10)
+"""A delta of the choice of groups, if what a budget lends is not known yet."""
 _ADDED: Final = frozenset({"SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
 
 
@@ -91,7 +102,7 @@ class SimplexWorkload:
                 answers[chain.total] = [(place, each) for place, each in ends if each]
                 inner = 2
             for more, name in enumerate(reversed(chain.counts)):
-                part = one / shared.count(name)
+                part = one / shared.count(name) / (self.rows if name == UNITS else 1)
                 held = [(first + corner, part) for corner in range(inner + more)]
                 answers.setdefault(name, []).extend(held)
         plain = all(multiple == 1 for multiple in multiples)
@@ -113,6 +124,18 @@ class SimplexWorkload:
     def names(self) -> tuple[str, ...]:
         """The names of all counts and sums."""
         return self.strategy.names
+
+    def selection(self, groups: int, fewest: int) -> SumSelection:
+        """Return the choice of groups by what the coordinates add up to."""
+        strategy = self.strategy
+        return SumSelection(
+            measure=self.measure,
+            coordinates=strategy.size,
+            most=self.rows * strategy.lengths[0],
+            squared=self.rows**2 * strategy.lengths[1],
+            groups=groups,
+            fewest=fewest,
+        )
 
     def candidates(self, groups: int, available: int | None) -> tuple[Candidate, ...]:
         """Return what a unit in so many groups moves."""
@@ -142,17 +165,26 @@ def simplex_sums(
         return otherwise
     if setting.clause.group_selection_epsilon is not None:
         return otherwise
-    best = otherwise
-    for chains in _chains(setting, measured):
-        if chains:
-            workload = SimplexWorkload(measure=_PARTS, chains=chains, rows=limits.rows)
-            joined = _joined(measured, workload)
-            best = joined if _better(setting, joined, best) else best
+    best, groups = otherwise, setting.groups
+    choosing = groups.chosen and groups.strategy is None
+    for chooses in (False, True) if choosing else (False,):
+        for chains in _chains(setting, measured, chooses=chooses):
+            if chains:
+                workload = SimplexWorkload(measure=_PARTS, chains=chains, rows=limits.rows)
+                joined = _joined(measured, workload)
+                if chooses:
+                    joined = replace(joined, sums=workload.selection(limits.groups, groups.fewest))
+                best = joined if _better(setting, joined, best) else best
     return best
 
 
-def _chains(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[Chain, ...]]:
-    """Yield a chain of counts alone, if it has several, and one for each sum of counted rows."""
+def _chains(
+    setting: Setting, measured: MeasuredAggregates, *, chooses: bool
+) -> Iterator[tuple[Chain, ...]]:
+    """Yield a chain of counts alone, if it has several, and one for each sum of counted rows.
+
+    If they choose, all of them begin with the number of units.
+    """
     rows = setting.limits.rows or 1
     totals: dict[str, Measure | None] = {
         each.name: each
@@ -161,14 +193,20 @@ def _chains(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[Ch
     }
     if measured.counts_units and rows == 1 and not setting.limits.all_rows:
         totals[UNITS] = None
-    chooser = chooser_of(setting, measured)
+    chooser = None if chooses else chooser_of(setting, measured)
     if chooser is not None:
         totals.pop(chooser[0], None)
     counts = {name: each for name, each in totals.items() if conditions_of(each) is not None}
-    if len(counts) > 1:
+
+    def outer(name: str) -> tuple[str, ...]:
+        nested = _outer(counts, name, rows)
+        every = rows == 1 and conditions_of(counts[nested[0]]) == frozenset()
+        return nested if not chooses or every else (UNITS, *nested)
+
+    if len(counts) > 1 or (counts and chooses):
         most = max(counts, key=lambda each: len(conditions_of(counts[each]) or ()))
-        nested = _outer(counts, most, rows)
-        yield (Chain(counts=nested),) if len(nested) > 1 else ()
+        nested = outer(most)
+        yield (Chain(counts=nested),) if len(nested) > 1 or chooses else ()
     found: dict[str, Chain] = {}
     bound = [inner for _, inner in setting.bound.aggregates]
     for aggregate, estimator in zip(bound, measured.estimators, strict=True):
@@ -182,9 +220,10 @@ def _chains(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[Ch
             continue
         counted = one_where_all(counting_conditions(aggregate, setting.bound.rows.facts))
         known = [name for name, each in counts.items() if _counts(each, counted)]
-        if known and measure.low % rows == measure.high % rows == 0 and measure.low < 0:
+        around = measure.low < 0 if known else chooses and measure.low <= 0 <= measure.high
+        if measure.low % rows == measure.high % rows == 0 and around and measure.low < measure.high:
             found[total] = Chain(
-                counts=_outer(counts, known[0], rows),
+                counts=outer(known[0]) if known else (UNITS,),
                 total=total,
                 low=measure.low // rows,
                 high=measure.high // rows,
@@ -249,13 +288,18 @@ def _better(setting: Setting, joined: MeasuredAggregates, otherwise: MeasuredAgg
     """Whether the product of the errors of all columns is smaller, by the better law for each."""
     ask, law = setting.ask, setting.clause.noise
     sketches = [unpriced_release(setting, each) for each in (joined, otherwise)]
-    epsilon, rho = ask.epsilon or Fraction(1), ask.rho or Fraction(1)
+    epsilon, rho, delta = ask.epsilon or Fraction(1), ask.rho or Fraction(1), ask.delta or _LIKELY
     laws: tuple[int, ...] = (1,) if (law or (ask.rho and GAUSSIAN)) == GAUSSIAN else (0,)
     if ask.epsilon is not None and ask.epsilon <= MOST_EPSILON and ask.delta and law is None:
-        laws, rho = (0, 1), gaussian_rho(ask.epsilon, ask.delta)
+        apart = delta * KEYS_PART if setting.groups.chosen else 0
+        laws, rho = (0, 1), gaussian_rho(ask.epsilon, ask.delta - apart)
     errors = [column_errors(sketch, epsilon, rho, float(1 - ask.confidence)) for sketch in sketches]
+    begins = [units_shown(sketch, epsilon, rho, delta) for sketch in sketches]
     product = [
-        min(sum(math.log(each[at]) for each in columns if each[at]) for at in laws)
-        for columns in errors
+        min(
+            sum(math.log(each[at]) for each in columns if each[at]) + math.log(start[at]) / 2
+            for at in laws
+        )
+        for columns, start in zip(errors, begins, strict=True)
     ]
     return product[0] < product[1] + len(errors[0]) * math.log(_BETTER)
