@@ -234,13 +234,13 @@ class SumKeys(Mechanism[Points, ShownSums]):
         return Interval(low, low + 1 - sum(known.values()))
 
     def _points(self, value: Points) -> NDArray[np.int64]:
-        rows = value if isinstance(value, np.ndarray) else [*map(tuple, value)]
-        points = integers(np.array(rows), name="coordinate")
-        size = (len(rows), self.coordinates)
-        if isinstance(points, int) or points.shape != size or points.min(initial=0) < 0:
-            raise OutOfRange(
-                f"give {self.coordinates} integers for each group, none of them negative."
-            )
+        size = (self.coordinates,)
+        rows = [integers(each, name="coordinate") for each in value]
+        if not all(isinstance(each, np.ndarray) and each.shape == size for each in rows):
+            raise OutOfRange(f"give {self.coordinates} integers for each group.")
+        points = np.array(rows, np.int64).reshape(-1, self.coordinates)
+        if points.min(initial=0) < 0:
+            raise OutOfRange("a coordinate is below zero; give what units add to each.")
         return points
 
 
