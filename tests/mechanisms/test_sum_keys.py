@@ -88,7 +88,7 @@ def test_bad_numbers_are_refused(wrong):
         SumKeys(**{"noise": Laplace(scale=1), "relation": "add_remove", **plan, **wrong})
 
 
-@pytest.mark.parametrize("points", [[[1]], [[1, 2, 3]], [[-1, 2]], [1, 2], [[0.5, 1]]])
+@pytest.mark.parametrize("points", [[[1]], [[1, 2, 3]], [1, 2], [[0.5, 1]]])
 def test_bad_points_are_refused(points):
     keys = SumKeys(
         noise=Laplace(scale=1),

@@ -31,11 +31,10 @@ def test_intervals_of_shown_groups_hold(noise, confidence):
     for units in range(1, 2 * keys.smallest("0.5"), 2):
         points = (drawn + 2 * units).reshape(-1, 2)
         shown = points.sum(axis=1) >= keys.threshold
-        total = joined_totals(far.cells, noise, points[shown].ravel())
+        total = joined_totals(far.cells, noise, points[shown].ravel(), keys)
         noisy = Noisy(size=int(shown.sum()), keys=(), totals=total, chosen=())
-        plan = keys, Noise(measure="parts", mechanism=noise, distances=far)
         missed = 0.0
-        for kind, sure in shown_confidences(plan, noisy, confidence, alone=True):
+        for kind, sure in shown_confidences(noisy, confidence):
             reach = float(half_width(((Fraction(1), noise),), sure))
             off = abs(points[shown][:, 0] - 2 * units) > reach
             missed += law[shown][kind & off].sum()

@@ -109,8 +109,8 @@ from discreet.plan.noise_errors import (
     tail_bounds,
     tail_quantile,
 )
-from discreet.plan.pricing.group_sensitivity import LeafChoice, Noise
-from discreet.plan.pricing.linear_strategy import CellStrategy, key_order
+from discreet.plan.pricing.group_sensitivity import LeafChoice
+from discreet.plan.pricing.linear_strategy import CellStrategy, SimplexTotals, key_order
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, ScalarMeasure
 from discreet.requests.raw_totals import Integers, taken
@@ -163,12 +163,14 @@ class NoisyTotal:
     [[34.0, 1.0], [46.0, 13.0]]
 
     ``shared`` says that other totals hold some of the same runs; ``row_bounds`` is between what one
-    row adds to a total of a workload.
+    row adds to a total of a workload; ``shown_by`` are the choices that have shown the groups by
+    what the runs add up to, one for each draw.
     """
 
     runs: tuple[Run, ...]
     shared: bool = False
     row_bounds: tuple[Fraction, Fraction] = (Fraction(0), _ONE)
+    shown_by: tuple[mechanisms.SumKeys, ...] = ()
 
     @property
     def linear(self) -> bool:
@@ -227,9 +229,10 @@ def noise_terms(totals: Sequence[tuple[Fraction, NoisyTotal]]) -> Terms:
 
 
 def joined_totals(
-    strategy: CellStrategy, mechanism: Additive, drawn: Integers
+    strategy: CellStrategy, mechanism: Additive, drawn: Integers, selection: object = None
 ) -> dict[str, NoisyTotal]:
     """Return the counts of a workload, from the noisy sums of all groups, group by group."""
+    shown_by = (selection,) if isinstance(selection, mechanisms.SumKeys) else ()
     columns, once = np.ascontiguousarray(drawn.reshape(-1, len(strategy.sums)).T), object()
     return {
         name: NoisyTotal(
@@ -244,6 +247,7 @@ def joined_totals(
             ),
             shared=True,
             row_bounds=strategy.row_bounds(name),
+            shown_by=shown_by if isinstance(strategy.source, SimplexTotals) else (),
         )
         for name, weights in strategy.answers
     }
@@ -491,23 +495,22 @@ def clear_counts(
 
 
 def shown_confidences(
-    plan: tuple[mechanisms.SumKeys, Noise], noisy: Noisy, confidence: Fraction, *, alone: bool
+    noisy: Noisy, confidence: Fraction
 ) -> list[tuple[NDArray[np.bool_], Fraction]]:
-    """Return groups that were shown by sums, and the confidence of intervals of each kind.
+    """Return some of the groups, and the confidence with which their intervals are computed.
 
-    ``alone`` says that all numbers come from one draw, which was made as the plan says.
+    So that they hold with the one that is given (key ``shown-sums``).
     """
-    keys, strategy = plan[0], plan[1].distances.strategy
-    assert strategy is not None  # noqa: S101  (coordinates are those of a strategy)
-    draws = max(
-        len({run if run.draw is None else run.draw[0] for run in total.runs})
-        for total in noisy.totals.values()
-    )
-    clear = np.zeros(noisy.size, np.bool_)
-    if alone and draws == 1:
-        sums = sums_of(drawn_sums(strategy, noisy.totals).reshape(-1, strategy.size))
+    totals = [each for each in noisy.totals.values() if each.shown_by]
+    if not totals:
+        return [(np.ones(noisy.size, np.bool_), confidence)]
+    missed, clear = 1 - confidence, np.zeros(noisy.size, np.bool_)
+    draws = max(len(each.shown_by) for each in totals)
+    if draws == 1:
+        (keys,) = totals[0].shown_by
+        columns = {run.draw: run.values for each in totals for run in each.runs}
+        sums = sums_of(np.stack([*columns.values()], axis=1))
         clear = np.asarray(sums >= keys.threshold + _sums_aside(keys, confidence), np.bool_)
-    missed = 1 - confidence
     near = 1 - missed * (1 - OTHERS) / 2**draws
     return [(clear, 1 - missed * (1 - _HIDDEN)), (~clear, near)]
 

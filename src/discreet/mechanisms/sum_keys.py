@@ -2,8 +2,8 @@
 
 Trust: kernel.  Proofs are in docs/proofs/mechanisms.md.
 
-Definition.  Each group holds ``coordinates`` whole numbers, none negative.  A unit in it adds such
-numbers too, which add up to exactly ``most``, and the sum of whose squares is at most ``squared``;
+Definition.  Each group holds ``coordinates`` whole numbers.  A unit in it adds such numbers, none
+of them negative, that add up to exactly ``most``, and whose squares add up to at most ``squared``;
 it does so in at most ``groups`` groups.  So a group of n units holds numbers that add up to
 n ``most``, and one short of ``fewest`` units is never shown.
 Definition.  ``SumKeys``: if n >= ``fewest``, noise of its own is added to every coordinate, and the
@@ -234,14 +234,11 @@ class SumKeys(Mechanism[Points, ShownSums]):
         return Interval(low, low + 1 - sum(known.values()))
 
     def _points(self, value: Points) -> NDArray[np.int64]:
-        size = (self.coordinates,)
-        rows = [integers(each, name="coordinate") for each in value]
-        if not all(isinstance(each, np.ndarray) and each.shape == size for each in rows):
+        arrays = [value] if isinstance(value, np.ndarray) else [[each] for each in value]
+        rows: list[Any] = [integers(np.array(each), name="coordinate") for each in arrays]
+        if any(each.shape[1:] != (self.coordinates,) for each in rows):
             raise OutOfRange(f"give {self.coordinates} integers for each group.")
-        points = np.array(rows, np.int64).reshape(-1, self.coordinates)
-        if points.min(initial=0) < 0:
-            raise OutOfRange("a coordinate is below zero; give what units add to each.")
-        return points
+        return np.concatenate([np.empty((0, self.coordinates), np.int64), *rows])
 
 
 def sums_of(points: NDArray[np.int64]) -> NDArray[Any]:

@@ -410,7 +410,7 @@ def _summed(
     assert strategy is not None  # noqa: S101  (it was found by its strategy)
     exact = strategy.read(raw, np.arange(raw.units.size)).reshape(-1, strategy.size)
     found = keys.run(exact, entropy=entropy)
-    totals = joined_totals(strategy, noise.mechanism, found.coordinates.ravel())
+    totals = joined_totals(strategy, noise.mechanism, found.coordinates.ravel(), keys)
     return np.flatnonzero(found.shown), totals
 
 

@@ -46,7 +46,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet import mechanisms
 from discreet.aggregates.intervals import Ends, Rationals, everything, weighted
 from discreet.aggregates.noisy_totals import (
     FramedCounts,
@@ -56,7 +55,6 @@ from discreet.aggregates.noisy_totals import (
 )
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.plan.noise_errors import half_width
-from discreet.plan.pricing.linear_strategy import coordinates_of
 from discreet.plan.statistics.truncation import limits_bind
 from discreet.query.expressions import Column, Expression, Grouped, Literal, Window, walk
 from discreet.query.types import Type
@@ -541,20 +539,12 @@ class _Table:
         for whole in self.parts:
             inside = np.flatnonzero((places >= start) & (places < start + whole.size))
             shown = whole.taken(places[inside] - start)
-            for kind, sure in self._kinds(shown):
+            for kind, sure in shown_confidences(shown, self.plan.confidence):
                 some = np.flatnonzero(kind)
                 part = shown.only(frozenset(needed)).taken(some)
                 groups.append((inside[some], Intervals(self.plan.request, part, sure)))
             start += whole.size
         return groups
-
-    def _kinds(self, shown: Noisy) -> list[tuple[NDArray[np.bool_], Fraction]]:
-        """Return groups with the confidence that their intervals need to have the plan's."""
-        sure, keys = self.plan.confidence, self.plan.selection
-        if not isinstance(keys, mechanisms.SumKeys):
-            return [(np.ones(shown.size, np.bool_), sure)]
-        noise, alone = coordinates_of(self.plan.noises), len(self.parts) == 1
-        return shown_confidences((keys, noise), shown, sure, alone=alone)
 
     def _range(
         self,

@@ -268,8 +268,13 @@ def _joined(measured: MeasuredAggregates, workload: SimplexWorkload) -> Measured
         for each in measured.uses
     )
     sums = [measured.about[chain.total] for chain in workload.chains if chain.total is not None]
-    nested = f"{len(workload.chains[0].counts)} counts, each a part of the next"
+    first = workload.chains[0].counts
+    nested = f"{len(first)} counts, each a part of the next"
+    if len(first) == 2 and first[0] == UNITS and workload.rows > 1:
+        nested = f"{measured.about[first[1]]}, and how many more each unit may have"
     theirs = "the count of its rows" if len(sums) == 1 else "the counts of their rows"
+    if first == (UNITS,):
+        theirs = "the number of units"
     about = f"{', '.join(sums)} and {theirs}" if sums else nested
     return replace(
         measured,
