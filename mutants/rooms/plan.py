@@ -75,9 +75,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         name="groups are chosen by coordinates of which some units add more than others",
-        file="discreet/plan/pricing/release_composition.py",
-        old="        strategy.source.whole_units\n        and noise",
-        new="        noise",
+        file="discreet/plan/pricing/linear_strategy.py",
+        old="            if others or factor <= 0 or not (first == UNITS or rows):\n",
+        new="            if others or factor <= 0:\n",
         why="A person of many rows shows a group that nobody else is in.",
         caught_by=(
             (

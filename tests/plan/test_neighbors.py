@@ -267,7 +267,18 @@ def check_sums(noise, leaf, here, there, *, replaced):
     """Compare how far all sums of cells moved with what their noise is priced for."""
     steps = []
     if isinstance(leaf.source, SumKeys):
-        check_coordinates(leaf.source, here, there, replaced=replaced)
+        terms = [*noise.distances.strategy.terms()]
+        sums = [
+            {
+                group: {
+                    at: sum(factor * found.get(cell, 0) for cell, factor in zip(*both, strict=True))
+                    for at, both in enumerate(terms)
+                }
+                for group, found in each.items()
+            }
+            for each in (here, there)
+        ]
+        check_coordinates(leaf.source, *sums, replaced=replaced)
         return
     for group in {*here, *there}:
         one, other = here.get(group, {}), there.get(group, {})

@@ -321,10 +321,22 @@ class SimplexTotals(CellSource):
     chains: tuple[Chain, ...]
     rows: int
 
-    @property
-    def whole_units(self) -> bool:
-        """Whether all coordinates of a group add up to the same number for each of its units."""
-        return self.rows == 1 or all(chain.counts[0] == UNITS for chain in self.chains)
+    def of_each_unit(self, strategy: CellStrategy, measures: Mapping[str, Measure]) -> int | None:
+        """Return what the coordinates of every unit in a group add up to; None if units differ.
+
+        The first count of each chain is the number of units, or of all rows if one of each counts.
+        """
+        factors: list[set[int]] = [set() for _ in self.chains]
+        for (column, *_), (factor, *_) in strategy.terms():
+            factors[column // strategy.cells].add(factor)
+        total = 0
+        for chain, known in zip(self.chains, factors, strict=True):
+            first, (factor, *others) = chain.counts[0], known
+            rows = self.rows == 1 and conditions_of(measures.get(first)) == frozenset()
+            if others or factor <= 0 or not (first == UNITS or rows):
+                return None
+            total += self.rows * chain.width * factor
+        return total
 
     def document(self) -> list[Any]:
         chains = [[each.counts, each.total, each.low, each.high] for each in self.chains]

@@ -242,23 +242,22 @@ def _covered(enforced: Enforced, releases: Releases) -> Iterable[bool]:
         yield most is not None and most <= claimed
         yield enforced.groups <= releases.selection.groups
     if isinstance(releases.selection, mechanisms.SumKeys):
-        yield _summed(coordinates_of(releases.noises), releases.selection)
+        yield _summed(coordinates_of(releases.noises), releases.selection, enforced)
 
 
-def _summed(noise: Noise, keys: mechanisms.SumKeys) -> bool:
+def _summed(noise: Noise, keys: mechanisms.SumKeys, enforced: Enforced) -> bool:
     """Whether keys are chosen by these noisy coordinates, to which units add no more than that.
 
-    Each unit adds the same to their sum, by ``simplex-release``; :func:`Enforced.covered` says
-    that an engine keeps it there.
+    Each unit adds exactly as much to their sum as the choice says, by ``simplex-release``;
+    :func:`Enforced.covered` says that an engine keeps it there.
     """
     far, strategy = noise.distances, noise.distances.strategy
     if strategy is None or not isinstance(strategy.source, SimplexTotals):
         return False
     return (
-        strategy.source.whole_units
+        strategy.source.of_each_unit(strategy, enforced.measures) == keys.most
         and noise.mechanism == keys.noise
         and strategy.size == keys.coordinates
-        and far.most == keys.most
         and far.most_squared <= keys.squared
         and far.groups <= keys.groups
     )

@@ -128,10 +128,11 @@ class SimplexWorkload:
     def selection(self, groups: int, fewest: int) -> SumSelection:
         """Return the choice of groups by what the coordinates add up to."""
         strategy = self.strategy
+        each = zip(self.chains, _multiples([chain.width for chain in self.chains]), strict=True)
         return SumSelection(
             measure=self.measure,
             coordinates=strategy.size,
-            most=self.rows * strategy.lengths[0],
+            most=self.rows * sum(chain.width * multiple for chain, multiple in each),
             squared=self.rows**2 * strategy.lengths[1],
             groups=groups,
             fewest=fewest,
