@@ -28,10 +28,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.duckdb_dialect import DUCKDB
-from discreet.engines.engine import Columns, Performance
+from discreet.engines.engine import Columns, HashOrder, Performance
 from discreet.engines.execution import run_sanitized, stopped_error
 from discreet.engines.fragments import select
-from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.cell_checks import check_cells, check_packed
 from discreet.engines.sources.files import CsvFiles, DatabaseTable, ParquetFiles, collated, pattern
 from discreet.engines.sources.identity import Identity, identified
