@@ -35,8 +35,9 @@ def _commands(path: list[str]) -> Iterator[str]:
     shown = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": WIDTH}, prog_name="discreet")
     lines = (line.rstrip() for line in shown.output.splitlines() if " --help  " not in line)
     text = "\n".join(lines).replace("Options:\n\n", "")
-    yield f"\n## {' '.join(['discreet', *path])}\n\n```text\n{text.strip()}\n```\n"
     listed = re.search(r"^Commands:\n((?:  .*\n?)+)", text, re.MULTILINE)
+    own = text[: listed.start()] if listed else text  # each command has a section of its own
+    yield f"\n## {' '.join(['discreet', *path])}\n\n```text\n{own.strip()}\n```\n"
     for name in re.findall(r"^  ([a-z-]+)", listed.group(1) if listed else "", re.MULTILINE):
         yield from _commands([*path, name])
 
