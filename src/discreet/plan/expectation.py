@@ -462,12 +462,7 @@ class _Group:
             width, number = self._moment(alone, width)
         elif alone is not None:
             number, about = self._number(alone), self._about(alone, about)
-            least = self._least(expression)
-            if least is not None:
-                number = max(number or least, least)
-                about = f"only groups of {counted(math.ceil(least), 'row', 'rows')} or more"
-            elif self.uneven and _is_count(alone):
-                uneven, about = True, f"{about}, and many may have far less"
+            uneven = self._uneven(alone)
         elif _correlates(expression, functions):
             if self.plan.price.epsilon is not None:
                 width = _CORRELATION_NOISE / (self.plan.price.epsilon * self.people)
@@ -484,15 +479,21 @@ class _Group:
             uneven=uneven,
         )
 
-    def _least(self, expression: Expression) -> Fraction | None:
+    def _uneven(self, aggregate: Aggregate) -> bool:
+        """Whether it is a count that may be far smaller in many groups."""
+        return self.uneven and _is_count(aggregate) and not self._least(aggregate)
+
+    def _least(self, aggregate: Aggregate) -> int:
         """Return the least count with which HAVING shows a group."""
-        having = self.plan.layout.having
+        having, slots = self.plan.layout.having, self._slots()
         for part in () if having is None else conjuncts(having):
             match part:
-                case Call(function=">" | ">=", arguments=(shown, Literal(value=int() as least))):
-                    if shown == expression and _is_count(self._slots()[shown.name]):
-                        return Fraction(least)
-        return None
+                case Call(
+                    function=">" | ">=",
+                    arguments=(Column(name=name), Literal(value=int() as least)),
+                ) if slots.get(name) == aggregate and _is_count(aggregate):
+                    return least
+        return 0
 
     def _unknown(self, expression: Expression, used: Sequence[Aggregate]) -> bool:
         """Whether nothing declared says how large a count is, or a sum or difference of counts."""
@@ -518,6 +519,10 @@ class _Group:
             if declared is not None:
                 return f"at most {counted(declared, 'value is', 'values are')} declared"
             return f"{self.words} has about {counted(self.people, 'person', 'people')}"
+        if least := self._least(aggregate):
+            return f"only groups of {counted(least, 'row', 'rows')} or more"
+        if self._uneven(aggregate):
+            return f"{rows}, and many may have far less"
         bounds = _bounds(aggregate, self.plan, self.schema)
         if aggregate.function == "COUNT" or bounds is None:
             return rows
@@ -533,7 +538,7 @@ class _Group:
             return None if declared is None else Fraction(min(declared, self.rows))
         if aggregate.function == "COUNT":
             some = any(isinstance(node, Call) for node in walk(argument or Literal(1)))
-            return Fraction(self.rows, 2 if some else 1)
+            return max(Fraction(self.rows, 2 if some else 1), Fraction(self._least(aggregate)))
         bounds = _bounds(aggregate, self.plan, self.schema)
         if bounds is None or aggregate.function not in {"AVG", "SUM"}:
             return None
