@@ -45,8 +45,7 @@ from discreet.session.schemas import schema_of
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
-    from discreet.requests.csv_format import CsvFormat
-    from discreet.requests.table_schema import Schema
+    from discreet.requests.table_schema import CsvFormat, Schema
     from discreet.session import FirstLook, Proposals, UnitGuess
     from discreet.session.owner_check.exact_counts import ExactCounter
 
