@@ -372,11 +372,14 @@ class DuckDB(SqlEngine):
         """Return how a table is read."""
         return self._connection.scan(scan)
 
+    def check_possible(self, request: EngineRequest) -> None:
+        """Refuse what may need more memory than there is: all else can be printed, and is later."""
+        check_memory(request, self._connection.memory)
+
     def check(self, request: EngineRequest) -> PreparedRequest:
         """Refuse what cannot be printed, and what may need more memory than there is."""
-        prepared = super().check(request)
-        check_memory(request, self._connection.memory)
-        return prepared
+        self.check_possible(request)
+        return super().check(request)
 
     def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""
