@@ -45,8 +45,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast, final
 from weakref import ref
 
 from discreet.accounting.currencies import BasicCurrency
-from discreet.engines.engine import Engine
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import Engine, HashOrder
 from discreet.engines.sources.identity import scanned_tables
 from discreet.errors import (
     DiscreetError,
