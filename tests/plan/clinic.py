@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from discreet.aggregates.mode import ModeChoice
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.group_sensitivity import QuantileSpan, spans_of
 from discreet.planner import plan
