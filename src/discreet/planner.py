@@ -105,6 +105,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     error: Mapping[str, Number] | None = None,
     size: int | None = None,
     confidence: Number | None = None,
+    intervals: bool = True,
     bounds: BoundsPrice | None = None,
     found_bounds: tuple[FoundBounds, ...] = (),
     concentrated: bool = False,
@@ -125,6 +126,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         error: how far outputs may be from the truth, by their names, in place of a price.
         size: about how many rows of a group count; errors of means follow from it.
         confidence: with which probability errors are not exceeded.
+        intervals: whether a part of the price may go to intervals.
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
@@ -155,6 +157,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
             error=error,
             size=size,
             confidence=confidence,
+            intervals=intervals,
             bounds=check_bounds_price(bounds),
             concentrated=concentrated,
         ),

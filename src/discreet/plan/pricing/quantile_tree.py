@@ -216,7 +216,11 @@ class QuantileLevels(LeafPart):
         """Return the levels as parts of their own."""
         return [
             QuantileLevel(
-                level=level, leaves=self.leaves, confidence=self.confidence, **self.claims
+                level=level,
+                leaves=self.leaves,
+                confidence=self.confidence,
+                intervals=self.intervals,
+                **self.claims,
             )
             for level in self.levels
         ]
