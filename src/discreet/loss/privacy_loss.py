@@ -41,7 +41,7 @@ from discreet.loss.rounding import Bracket
 from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.loss.plots import CurvePlot
+    from discreet.charts.curves import CurvePlot
     from discreet.loss.profile import Profile
 
 
