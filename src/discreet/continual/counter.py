@@ -4,9 +4,7 @@ Trust: kernel.  Proofs are in docs/proofs/mechanisms.md.
 
 Definition.  A stream has a public length n; the value at each position is an integer from 0 to a
 public bound.  A position at which nothing happened holds 0.  Two streams are neighbors if they
-differ at one position: the neighbors of ``replace_null`` in the words of ``discreet.units``, but a
-change from one value to another is one step here, because no two values are further apart than the
-larger one is from 0.
+differ at one position: no two values are further apart than the larger one is from 0.
 
 Definition.  A counter measures y = R x + Z for a public integer matrix R and independent noise Z,
 and releases after each value an estimate of the sum so far, a linear function of what it measured
