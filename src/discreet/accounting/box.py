@@ -209,7 +209,6 @@ class Box:
 
     @classmethod
     def everything(cls) -> Self:
-        """Return the box of all records."""
         return cls({})
 
     @property

@@ -74,15 +74,12 @@ class Price:
 
     @property
     def free(self) -> bool:
-        """Whether nothing is lost."""
         return not self.pairs and self.renyi is None
 
     def composition(self) -> Composition:
-        """Return the product of the pairs."""
         return Composition(self.pairs, self.renyi)
 
     def power(self, count: int) -> Price:
-        """Release it ``count`` times."""
         if count == 1:
             return self
         renyi = self.renyi.times(count) if self.renyi is not None and count else None

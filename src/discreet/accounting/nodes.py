@@ -89,12 +89,10 @@ class Node(Explainable, Shown, ABC):
                 waiting.extend([child for _, child in reversed(branches)])
 
     def __add__(self, other: Node) -> Sequential:
-        """Release both."""
         both = ((n.children if isinstance(n, Sequential) else (n,)) for n in (self, other))
         return Sequential(*(child for children in both for child in children))
 
     def __mul__(self, count: int) -> Repeat:
-        """Release this many times."""
         return Repeat(self, count)
 
     __rmul__ = __mul__

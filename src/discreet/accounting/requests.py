@@ -97,7 +97,6 @@ class RequestPricer:
         return _pieces(self, self.node(what), currency, box, probability)
 
     def node(self, what: Priceable) -> Node:
-        """Return the tree of a request."""
         match what:
             case Node():
                 return what

@@ -125,22 +125,18 @@ class CounterRun(GuardedRun, Generic[Answer]):
 
     @property
     def time(self) -> int:
-        """How many values were taken so far."""
         return self._time
 
     @property
     def left(self) -> int:
-        """How many values may still come."""
         return self._length - self._time
 
     @property
     def finished(self) -> bool:
-        """Whether no more values are taken."""
         return self._closed or self._time == self._length
 
     @property
     def latest(self) -> Answer:
-        """The last sum that was released."""
         if self._latest is None:
             raise OutOfRange("no value was added yet; add a value first.")
         return self._latest
@@ -249,7 +245,6 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         return account(self._path(changes), relation="add_remove").loss
 
     def spreads(self) -> tuple[Fraction, ...]:
-        """Return the spread of every prefix."""
         return tuple(self.spread(prefix=t) for t in range(1, self.length + 1))
 
     def variance(self, *, prefix: int) -> Interval:

@@ -160,7 +160,6 @@ class Product:
         return self._finite_epsilon(share).low
 
     def _finite_delta(self, eps: float, *, lattice: bool = True) -> Bracket:
-        """Enclose the finite part at eps >= 0."""
         if eps >= self.largest or math.isinf(eps):
             return Bracket(0.0, 0.0)
         if self._closed is not None:
@@ -218,7 +217,6 @@ class Product:
         return Bracket(largest_epsilon_above(lower, delta, high=top, tolerance=tolerance), top)
 
     def _moments(self) -> MomentBound:
-        """The bound through cumulants, which always applies."""
         limit = None if self._renyi is None else self._renyi.limit
         return MomentBound(self._cumulant, math.inf if limit is None else float_down(limit - 1))
 
@@ -242,7 +240,6 @@ class Product:
 
     @cached_property
     def _lattice(self) -> LatticeSearch:
-        """The lattice engine, Gaussians beside the lattice."""
         from discreet.loss.lattice import LatticeSearch
         from discreet.loss.polygon import RenyiPart
 
@@ -448,7 +445,6 @@ class Composition:
                 yield self._product(chosen), total > _WORTH and len(self.pairs) <= _MANY
 
     def infinity(self) -> Bracket:
-        """Enclose the mass of infinite losses."""
         return self._product().infinite
 
     def largest(self) -> float:
@@ -460,7 +456,6 @@ class Composition:
         return self._product().largest_below()
 
     def delta(self, epsilon: float) -> Bracket:
-        """Enclose the profile at any real epsilon."""
         if math.isnan(epsilon):
             raise OutOfRange("epsilon is not a number; give a real epsilon.")
         if epsilon < 0:
@@ -472,7 +467,6 @@ class Composition:
 
     @property
     def has_closed_form(self) -> bool:
-        """Whether the profile takes no engine."""
         return self.renyi is None and self._product().is_simple
 
     def deltas(self, eps: Floats) -> tuple[Floats, Floats]:

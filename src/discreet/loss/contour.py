@@ -162,12 +162,10 @@ class Contour:
         self._highest = min(transform.highest for transform in transforms)
 
     def ceiling(self, delta: float) -> float:
-        """Bound epsilon through the real orders alone."""
         values = (self._safe + self._constant - math.log(delta)) / self._orders
         return bound_above(float(values.min()) * (1 + ORDERS_MARGIN) + ORDERS_MARGIN)
 
     def delta_ceiling(self, eps: float) -> float:
-        """Bound the profile through the real orders alone."""
         exponent = float(self._exponents(eps).min())
         return min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
 
@@ -208,7 +206,6 @@ class Contour:
             yield self._delta(each, sums) if known is None else Bracket.within(*known, ceil=1.0)
 
     def delta(self, eps: float) -> Bracket:
-        """Enclose the finite profile at eps >= 0."""
         best = self._delta(eps, [])
         if best.width <= _NARROW * best.high or best.high < 1e-290:
             return best

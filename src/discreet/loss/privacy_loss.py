@@ -221,7 +221,6 @@ class PrivacyLoss(PrivacyCurve):
         return self.profile().compose(checked_loss(other).profile())
 
     def power(self, count: int) -> PrivacyLoss:
-        """Release this many times."""
         times = checked_count(count, low=0)
         return self if times == 1 else self.profile().power(times)
 

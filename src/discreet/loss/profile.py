@@ -141,7 +141,6 @@ class Profile(PrivacyLoss):
         return Bracket(min(bracket.low, high), high)
 
     def pure_bound(self) -> Fraction | None:
-        """Return the largest sum of the pure bounds of the pairs."""
         bounds = [largest_loss(composition) for composition in self._all()]
         known = [bound for bound in bounds if bound is not None]
         return max(known) if len(known) == len(bounds) else None
