@@ -224,7 +224,9 @@ class TreeFold:
                 return product(self._parallel(node, old, new, spread))
             case Group(distance=0):
                 return _FREE
-            case Group(child=child, distance=distance) if _looks_at_all_rows_alike(child):
+            case Group(child=child, distance=distance) if all(
+                isinstance(below, Leaf | Sequential | Repeat | Post) for below in child.walk()
+            ):
                 further = None if spread is None or distance is None else max(spread, 1) * distance
                 return self._fold(child, old, new, further)
             case Group():
@@ -405,10 +407,6 @@ def repeated(prices: Prices, count: int) -> Prices:
         return (above(prices).power(count), *(p.power(count) for p in prices if p.attained))
     ways = itertools.combinations_with_replacement(prices, count)
     return tuple(dict.fromkeys(_product(way) for way in ways))
-
-
-def _looks_at_all_rows_alike(node: Node) -> bool:
-    return all(isinstance(below, Leaf | Sequential | Repeat | Post) for below in node.walk())
 
 
 def _apart(child: Node, spread: int | None) -> int | None:

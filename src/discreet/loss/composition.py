@@ -372,7 +372,12 @@ class Composition:
 
     def log_moments(self, orders: Sequence[float]) -> tuple[float, ...]:
         """Bound the same at several orders, and look every pair up once."""
-        bounds = [_log_moments(pair, n, orders) for pair, n in self.pairs]
+        bounds = []
+        for pair, count in self.pairs:
+            own = (
+                [pair.log_moment, pair.curve().log_moment] if pair.two_bounds else [pair.log_moment]
+            )
+            bounds.append([count * min(moment(t) for moment in own) for t in orders])
         totals = [math.fsum(parts) for parts in zip(*bounds, strict=True)] or [0.0] * len(orders)
         if self.renyi is not None:
             known = zip(totals, orders, strict=True)
@@ -540,14 +545,6 @@ def _probability(delta: float | Fraction) -> Fraction:
     if not 0 <= delta <= 1:
         raise OutOfRange(f"delta must be between 0 and 1, got {delta}.")
     return Fraction(delta)
-
-
-def _log_moments(pair: Pair, count: int, orders: Sequence[float]) -> list[float]:
-    """Bound the moments of one release, so many times, by its pair or by its curve."""
-    bounds = [list(map(pair.log_moment, orders))]
-    if pair.two_bounds:
-        bounds.append(list(map(pair.curve().log_moment, orders)))
-    return [count * min(each) for each in zip(*bounds, strict=True)]
 
 
 def _merged(pairs: Counted) -> Counted:

@@ -165,10 +165,6 @@ class Contour:
         values = (self._safe + self._constant - math.log(delta)) / self._orders
         return bound_above(float(values.min()) * (1 + ORDERS_MARGIN) + ORDERS_MARGIN)
 
-    def delta_ceiling(self, eps: float) -> float:
-        exponent = float(self._exponents(eps).min())
-        return min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
-
     def order_at(self, eps: float) -> float:
         """Return the real order that bounds the profile at eps best."""
         return float(self._orders[int(self._exponents(eps).argmin())])
@@ -216,7 +212,8 @@ class Contour:
 
     def _delta(self, eps: float, sums: list[_Sum]) -> Bracket:
         """Enclose the profile without smoothing; sums that are evaluated join the list."""
-        high = self.delta_ceiling(eps)
+        exponent = float(self._exponents(eps).min())
+        high = min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
         best = Bracket(0.0, high)
         guess = 0.05 * high
         for _ in range(3):

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from discreet import loss
 from discreet.doors import Explainable
-from discreet.errors import OutOfRange, WrongKind
+from discreet.errors import WrongKind
 from discreet.exact import float_down
 from discreet.loss.elementary import exp
 from discreet.loss.moments import minimizer
@@ -258,11 +258,3 @@ def checked_loss(value: object) -> PrivacyLoss:
             "Approximate(epsilon=..., delta=...), ..."
         )
     return value
-
-
-def no_pure_bound() -> OutOfRange:
-    """Return the error for local randomizers without a pure bound."""
-    return OutOfRange(
-        "the local randomizer has no finite epsilon at delta 0; shuffle a Pure loss, such as that "
-        "of randomized response."
-    )
