@@ -293,6 +293,7 @@ _COARSEST: Final = 10  # a cell this wide reveals nothing
 _COARSER: Final = 3  # tries on coarser lattices
 _FINER: Final = 8
 _WIDE: Final = 2e-5  # of an epsilon, relatively: a finer lattice is tried
+_BINS: Final = 512
 _KEPT: Final = 6  # tilts
 _KEPT_LATTICES: Final = 4
 
@@ -319,6 +320,7 @@ class LatticeSearch:
         "_known",
         "_lattice",
         "_pairs",
+        "_rough",
         "_square",
         "_tilted",
     )
@@ -335,6 +337,7 @@ class LatticeSearch:
         widest = max((end for end in ends if math.isfinite(end)), default=0.0)
         self._coarse = Fraction(widest) / _MOST_POINTS
         self._lattice = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._made)
+        self._rough = functools.lru_cache(maxsize=_KEPT_LATTICES)(self._binned)
         self._tilted = functools.lru_cache(maxsize=_KEPT)(self._convolved)
 
     def step(self, scale: float) -> Fraction:
@@ -367,22 +370,17 @@ class LatticeSearch:
             laws.append((law, count))
         return Lattice.of(side, step, laws, self._square)
 
+    def _binned(self, side: BoundSide, step: Fraction) -> _Rough | None:
+        lattice = self._lattice(side, step)
+        return None if lattice is None else _Rough(lattice)
+
     def _convolved(self, side: BoundSide, step: Fraction, c: float) -> TiltedConvolution | None:
         lattice = self._lattice(side, step)
         return None if lattice is None else lattice.tilted(c)
 
-    def _moment(self, c: float) -> float:
-        """Bound the logarithm of the profile at 0 through one order: for the choice of an order."""
-        total = math.fsum(count * pair.cumulant(c) for pair, count in self._pairs)
-        return total + c * (c + 1) * self._square / 2 + log_constant(c)
-
-    def _saddle(self, eps: float) -> float:
-        """Return the order that bounds the profile at eps best; any order is valid."""
-        return _golden(lambda c: self._moment(c) - c * eps)
-
-    def _order(self, need: float) -> float:
-        """Return the order that gives the least epsilon for a profile of e**-need."""
-        return _golden(lambda c: (self._moment(c) + need) / c)
+    def _tilt(self, side: BoundSide, step: Fraction, eps: float) -> TiltedConvolution | None:
+        rough = self._rough(side, step)
+        return None if rough is None else self._tilted(side, step, rough.saddle(eps))
 
     def _extra(self, upper: TiltedConvolution) -> float:
         return bound_above(upper.lattice.infinite() - self._known) * (1 + ORDERS_MARGIN)
@@ -413,39 +411,82 @@ class LatticeSearch:
         return ask(self.step(scale))
 
     def _delta(self, step: Fraction, eps: float) -> Bracket | None:
-        order = self._saddle(eps)
-        upper = self._tilted("above", step, order)
+        upper = self._tilt("above", step, eps)
         if upper is None:
             return None
         high = min(upper.bound(eps) + self._extra(upper), 1.0)
-        lower = self._tilted("below", step, order)
+        lower = self._tilt("below", step, eps)
         return Bracket(0.0 if lower is None else min(lower.bound(eps), high), high)
 
     def _epsilon(self, step: Fraction, delta: float, ceiling: float) -> Bracket | None:
         tolerance = 1e-9 * max(1.0, ceiling)
-        upper = self._tilted("above", step, self._order(-math.log(delta)))
+        rough = self._rough("above", step)
+        if rough is None:
+            return None
+        upper = self._tilted("above", step, rough.order(-math.log(delta)))
         high = ceiling
         for _ in range(2):  # the second time with the tilt of the answer itself
             if upper is None:
                 return None
             bound = self._raised(upper)
             high = smallest_epsilon(bound, delta, high=high, guess=high, tolerance=tolerance)
-            upper = self._tilted("above", step, self._saddle(high))
+            upper = self._tilt("above", step, high)
         return Bracket(self._lower_epsilon(step, delta, high, tolerance), high)
 
     def _lower_epsilon(self, step: Fraction, delta: float, high: float, tolerance: float) -> float:
         """Bound from below what is known to be at most ``high``."""
+        orders = self._rough("below", step)  # its losses may all are below the answer from above
         low, need = 0.0, -math.log(delta)
         for share in (0.0, 1e-5, 1e-3):  # the tilt of the answer, then of points below it
-            if low > high * (1 - 1e-4):
+            if orders is None or low > high * (1 - 1e-4):
                 break
-            c = self._saddle(high * (1 - share)) if share else self._order(need)
+            c = orders.saddle(high * (1 - share)) if share else orders.order(need)
             lower = self._tilted("below", step, c)
             if lower is not None:
                 low = max(
                     low, largest_epsilon_above(lower.bound, delta, high=high, tolerance=tolerance)
                 )
         return low
+
+
+@final
+class _Rough:
+    """Cumulants of a lattice from bins of its distributions, for the choice of an order only."""
+
+    __slots__ = ("_bins", "_lattice", "_width")
+
+    def __init__(self, lattice: Lattice) -> None:
+        self._lattice, h = lattice, float(lattice.step)
+        self._width = h * max((len(law.mass) for law, _ in lattice.laws), default=1) / _BINS
+        self._bins = [(*_binned(law, h), count) for law, count in lattice.laws]
+
+    def moment(self, c: float) -> float:
+        rest = c * (c + 1) * self._lattice.square / 2 + log_constant(c)
+        if c * self._width > 0.5:
+            return self._lattice.cumulant(c) + rest
+        total = 0.0
+        for place, mass, count in self._bins:
+            exponent = c * place
+            top = float(exponent.max())
+            total += count * (top + math.log(float(mass @ np.exp(exponent - top))))
+        return total + rest
+
+    def saddle(self, eps: float) -> float:
+        """Minimize K(c) + K_g(c) + ln C(c) - c eps over the order; any order is valid."""
+        return _golden(lambda c: self.moment(c) - c * eps)
+
+    def order(self, need: float) -> float:
+        """Minimize the epsilon that one order gives for a profile of e**-need."""
+        return _golden(lambda c: (self.moment(c) + need) / c)
+
+
+def _binned(law: PrivacyLossDistribution, h: float) -> tuple[Floats, Floats]:
+    width = -(-len(law.mass) // _BINS)
+    starts = np.arange(0, len(law.mass), width)
+    mass = np.add.reduceat(law.mass, starts)
+    mean = np.add.reduceat(law.mass * np.arange(len(law.mass)), starts)
+    kept = mass > 0
+    return (law.start + mean[kept] / mass[kept]) * h, mass[kept]
 
 
 def _golden(objective: Callable[[float], float]) -> float:

@@ -465,9 +465,6 @@ class RenyiPart(Pair):
     def largest(self) -> float:
         return _REACH
 
-    def cumulant(self, t: float) -> float:
-        return self.renyi.log_moment(t)
-
     def above(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Connect the dots, as far as what is left beyond them counts."""
         limit = math.inf if self.renyi.limit is None else float_down(self.renyi.limit - 1)
