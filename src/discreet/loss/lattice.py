@@ -451,7 +451,10 @@ class LatticeSearch:
 
 @final
 class _Rough:
-    """Cumulants of a lattice from bins of its distributions, for the choice of an order only."""
+    """Cumulants of a lattice from bins of its distributions, for the choice of an order only.
+
+    The bounds that pairs know may be far too large, such as where a sampled record is added.
+    """
 
     __slots__ = ("_bins", "_lattice", "_width")
 
