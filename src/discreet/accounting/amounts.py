@@ -37,15 +37,10 @@ def undecodable(what: str) -> WrongKind:
     return WrongKind(f"stored data cannot be read: {what}; read only what this library wrote.")
 
 
-def undecodable_map() -> WrongKind:
-    """Return the error for data that is not a set of values or of records."""
-    return undecodable("a set of values or of records is not in its written form")
-
-
 def require_stored(holds: bool) -> None:  # noqa: FBT001  (a condition, and nothing else)
     """Refuse stored data that breaks a condition."""
     if not holds:
-        raise undecodable_map()
+        raise undecodable("a set of values or of records is not in its written form")
 
 
 def stored_fields(data: object, *names: str) -> dict[str, Any]:
