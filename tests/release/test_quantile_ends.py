@@ -294,4 +294,8 @@ def test_a_quantile_and_its_ends_share_one_price():
         assert only.groups * 2 * only.added / only.mechanism.scale == 1
         assert only.side == (1 if end == 0 else -1)
     surer = replace(level, confidence=Fraction(99, 100))
-    assert surer.within_epsilon(Fraction(1), Relation.ADD_REMOVE)[1].offset > span.offset
+    assert surer.within_epsilon(Fraction(1), Relation.ADD_REMOVE) == (value, span)
+    bare = replace(level, intervals=False)
+    (alone,) = bare.within_epsilon(Fraction(1), Relation.ADD_REMOVE)
+    assert alone == replace(value, mechanism=alone.mechanism)
+    assert alone.mechanism.scale == VALUE_SHARE * value.mechanism.scale

@@ -2,14 +2,14 @@
 
 Trust: kernel.
 
-An amount that is misread is paid by nobody, or twice.
+An amount that is misread is paid not at all, or twice.
 
 Definition.  An amount is an integer that counts ``QUANTUM`` = 10**-24.  What a release costs is
 rounded up to an amount, and what may be spent is rounded down, so that sums and comparisons are
 exact and never favor the analyst (key ``directed-rounding``).  Decimal numbers of up to 24
 places are kept as they are: ten charges of 0.1 fit into 1.  Others are rounded one by one: 1/3
 three times does not fit into 1, but one charge for all three does.
-``NEVER`` stands for a price that nobody can pay.
+``NEVER`` is an unaffordable price.
 Amounts are stored as decimal text, which every reader keeps and a person can check.  Other exact
 numbers are text, such as "1/10"; those with too many digits for Python to write are in base
 sixteen.  Integers are numbers of JSON below 2**53, which every reader keeps, and text above.  Data

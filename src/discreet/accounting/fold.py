@@ -448,7 +448,7 @@ def _subsets(rows: Rows, size: int) -> Iterator[Rows]:
 
 
 def _leak(probability: Fraction) -> Composition:
-    """Tell everything with a probability, as where somebody unprotected is drawn."""
+    """Reveal everything with a probability, as if an unprotected person is drawn."""
     return Composition(((ResponsePair(Fraction(0), probability), 1),))
 
 

@@ -20,7 +20,7 @@ Proof: docs/proofs/accounting.md, section 15.
 
 Both are sums along one line of orders: D_m with the factor 1/(z (z+1)), f_m without it.  The
 Gaussian factor e**(-m**2 t**2 / 2) ends them although atoms do not decay, nor does what is nearly
-one, such as a sample that is mostly of nobody.
+one, such as a sample with a small rate.
 """
 
 from __future__ import annotations

@@ -246,7 +246,7 @@ class PrivacyLoss(PrivacyCurve):
 
 
 def checked_loss(value: object) -> PrivacyLoss:
-    """Return a privacy loss, or say that it is none.
+    """Return a privacy loss, or refuse the value.
 
     >>> from discreet.loss import Pure
     >>> checked_loss(Pure(epsilon=1))
