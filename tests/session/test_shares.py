@@ -72,6 +72,26 @@ def test_all_that_was_promised_can_be_asked_at_once(tmp_path):
         assert clinic.ledger.verify().ok
 
 
+def test_a_synthetic_table_may_cost_all_that_was_promised(tmp_path):
+    rules = (
+        f"{POLICY}[tables.visits.columns]\nward = {{type = 'text', categories = ['A', 'B', 'C']}}\n"
+    )
+    with opened(tmp_path, Budget(epsilon=1, delta="1e-9"), rules) as clinic:
+        plan = dp.plan_synthesis(clinic, "visits", epsilon=1, delta="1e-9", columns=["ward"])
+        assert Fraction(999, 1000) < plan.price.epsilon <= 1
+        assert dp.synthesize(clinic, plan)
+        assert clinic.remaining.share == 0
+
+
+@pytest.mark.parametrize(("delta", "counts"), [("1e-9", 21), ("1e-6", 36)])
+def test_gaussian_counts_fit_as_often_as_by_an_accountant_of_privacy_losses(
+    tmp_path, delta, counts
+):
+    with opened(tmp_path, Budget(epsilon=1, delta=delta)) as clinic:
+        plan = clinic.plan(COUNT, error={"n": 50})
+        assert clinic.remaining.how_many(plan.tree) == counts
+
+
 @pytest.mark.parametrize("share", [0, -1, 2, "101%", "0%", "much", "1/0", float("nan"), True, [1]])
 def test_a_share_is_a_part_of_the_budget(tmp_path, share):
     with opened(tmp_path, Budget(epsilon=1)) as clinic:

@@ -77,7 +77,7 @@ to be above all numbers.
 
 @final
 class Connection:
-    """The sources as views, in a database of their own that nobody can change."""
+    """The sources as views, in a read-only database of their own."""
 
     __slots__ = (
         "__weakref__",
@@ -342,11 +342,14 @@ class DuckDB(SqlEngine):
         """Return how a table is read."""
         return self._connection.scan(scan)
 
+    def check_possible(self, request: EngineRequest) -> None:
+        """Refuse what may need more memory than there is: all else can be printed, and is later."""
+        check_memory(request, self._connection.memory)
+
     def check(self, request: EngineRequest) -> PreparedRequest:
         """Refuse what cannot be printed, and what may need more memory than there is."""
-        prepared = super().check(request)
-        check_memory(request, self._connection.memory)
-        return prepared
+        self.check_possible(request)
+        return super().check(request)
 
     def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""

@@ -138,7 +138,7 @@ class Spark(SqlEngine):
         return select(columns, self._view(id(source.frame), source.selected))
 
     def _view(self, key: object, made: Callable[[], DataFrame]) -> str:
-        """Return the name of a temporary view, which nobody else can guess."""
+        """Return an unguessable name for a temporary view."""
         if key not in self._views:
             name = _view_name()
             made().createOrReplaceTempView(name)

@@ -62,7 +62,7 @@ _UNKNOWN: Final = Fraction(1, 3)
 _HALF: Final = Fraction(1, 2)
 _TYPICAL: Final = Fraction(1, 6)
 _MANY_GROUPS: Final = 10
-"""Groups that nobody has listed are taken to be at least as many."""
+"""The least number of groups that is assumed if none are listed."""
 _RANKED: Final = {
     **dict.fromkeys(("PERCENTILE_CONT", "APPROX_QUANTILES", "MIN", "MAX"), "ranks"),
     "MODE": "rows behind the most frequent value",
@@ -72,7 +72,7 @@ _MOMENTS: Final = frozenset({"VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"}
 _CORRELATION_NOISE: Final = 1300
 """A correlation between bounds three deviations away is off by about this over epsilon n."""
 _RARE: Final = Fraction(1, 20)
-"""A value that somebody asks for by its name is expected to have such a share, at least."""
+"""The least share that a value named in a condition is expected to have."""
 
 
 @final
@@ -167,7 +167,7 @@ class Expectation:
         return self.empty or self.blind
 
     def why(self) -> str:
-        """Say why nobody should pay for it."""
+        """Say why it is not worth paying for."""
         if self.unmet:
             return f"hardly any row would count: {'; '.join(self.unmet)}"
         if self.empty:

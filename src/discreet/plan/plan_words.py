@@ -386,7 +386,7 @@ def _groups(plan: Plan) -> Iterator[Branch]:
 
 
 def _reached(reached: HavingThreshold) -> str:
-    """Say how many of the groups that are shown have nobody in them."""
+    """Say how many of the shown groups are expected to be empty."""
     empty = reached.zeros.expected().high
     few = "fewer than 0.001" if empty < _RARE else f"about {float(empty):.3g}"
     return f", and shows those with {reached.words}: {few} of them empty, by noise alone"

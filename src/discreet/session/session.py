@@ -161,13 +161,14 @@ class Session(Labeled):
                 - params: the values of parameters: a list for ``?`` and ``$1``, or a dict for
                   ``:name`` and ``@name``;
                 - intervals: "population" if intervals shall include sampling; what that needs in
-                  addition is said here, before anything is paid.
+                  addition is said here, before anything is paid; or False, if nothing shall be
+                  spent on intervals, and quantiles get all of their price.
         """
         if price.pop("share_cut", None) is not None:
             _refuse_share("planned")
         if isinstance(question, list | tuple):
             return self._plan_batch(question, price)
-        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
+        population = _about_population(price)
         plan = self._plan(question, price)
         if population:
             check_population(plan)
@@ -246,7 +247,7 @@ class Session(Labeled):
         """
         if isinstance(question, BatchPlan):
             return self._ask_batch(question, price, confirm=confirm is True)
-        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
+        population = _about_population(price)
         confirmed, share = confirm is True, price.pop("share_cut", None)
         if share is None and price.get("limits") is None:
             plan = self._plan(question, price, confirm=confirmed)
@@ -284,7 +285,7 @@ class Session(Labeled):
             confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it.
         """
-        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
+        population = _about_population(price)
         if price.pop("share_cut", None) is not None:
             _refuse_share("remeasured")
         if price.pop("limits", None) is not None:
@@ -579,6 +580,14 @@ class Session(Labeled):
         if not isinstance(self._ledger, Ledger):
             return None
         return budget_preview(plan, self._ledger, self._pipeline.account)
+
+
+def _about_population(price: AskOptions) -> bool:
+    """Say whether intervals shall include sampling; those that nobody wants are not paid for."""
+    kind = check_intervals(price.pop("intervals", None))
+    if kind == "none":
+        price["intervals"] = False
+    return kind == "population"
 
 
 def _priced_twice(what: str) -> WrongKind:
