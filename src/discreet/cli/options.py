@@ -154,7 +154,10 @@ ParamOption = Annotated[
 ]
 IntervalsOption = Annotated[
     str | None,
-    typer.Option("--intervals", help="noise, or population: with sampling, at no extra price."),
+    typer.Option(
+        "--intervals",
+        help="noise; population: with sampling, at no extra price; none: all for the quantiles.",
+    ),
 ]
 RowsOption = Annotated[
     int | None, typer.Option("--max-rows", help="Rows of a unit in a group, for this question.")

@@ -1,6 +1,6 @@
 """What every engine is asked: one list of tables and lowered questions, each with its features.
 
-Features are rows of the matrix in ``discreet.engines.backends``.  Random cases are drawn with fixed
+Features are rows of ``matrix.toml``.  Random cases are drawn with fixed
 seeds, so that all engines and all processes see the same ones.
 """
 
@@ -9,7 +9,7 @@ from functools import cache
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.query.expressions import Aggregate, Call, Case, Column, Literal, Order, Window
 from discreet.query.relations import (
     Aggregated,

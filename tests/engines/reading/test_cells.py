@@ -9,16 +9,15 @@ import pytest
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb_dialect import DUCKDB
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
 from discreet.engines.sources.files import DeclaredCsv
 from discreet.errors import BadPolicy, UnreadableSource, WrongKind
 from discreet.ledger import Ledger
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.csv_format import CsvFormat
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
+from discreet.requests.table_schema import CsvFormat
 from tests.engines.reading.cell_oracle import integer, value
 from tests.reference.engine import Reference
 

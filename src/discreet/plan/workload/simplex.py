@@ -30,8 +30,9 @@ number of units from which they are shown is one more factor.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, final
 
@@ -57,6 +58,7 @@ from discreet.plan.pricing.noise_steps import (
 from discreet.plan.pricing.release_parts import GAUSSIAN, SumSelection
 from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.workload.strategies import Candidate
+from discreet.query.expressions import Expression
 from discreet.requests.engine_request import Measure, Total
 
 _PARTS: Final = "parts"
@@ -81,16 +83,20 @@ class SimplexWorkload:
     measure: str
     chains: tuple[Chain, ...]
     rows: int
+    strategy: CellStrategy = field(init=False, compare=False, repr=False)
+    """Every coordinate as a sum, and the answers by their names."""
 
-    @property
-    def strategy(self) -> CellStrategy:
-        """Every coordinate as a sum, and the answers by their names."""
+    def __post_init__(self) -> None:
+        """Find the strategy once: planning asks for it again for each aggregate."""
+        object.__setattr__(self, "strategy", self._coordinates())
+
+    def _coordinates(self) -> CellStrategy:
         multiples = _multiples([chain.width for chain in self.chains])
         size = max(chain.corners for chain in self.chains)
         answers: dict[str, list[tuple[int, Fraction]]] = {}
         sums: list[tuple[int, ...]] = []
         factors: list[tuple[int, ...]] = []
-        shared = [name for chain in self.chains for name in chain.counts]
+        shared = Counter(name for chain in self.chains for name in chain.counts)
         for at, (chain, multiple) in enumerate(zip(self.chains, multiples, strict=True)):
             first = len(sums)
             sums += [(at * size + corner,) for corner in range(chain.corners)]
@@ -102,7 +108,7 @@ class SimplexWorkload:
                 answers[chain.total] = [(place, each) for place, each in ends if each]
                 inner = 2
             for more, name in enumerate(reversed(chain.counts)):
-                part = one / shared.count(name) / (self.rows if name == UNITS else 1)
+                part = one / shared[name] / (self.rows if name == UNITS else 1)
                 held = [(first + corner, part) for corner in range(inner + more)]
                 answers.setdefault(name, []).extend(held)
         plain = all(multiple == 1 for multiple in multiples)
@@ -197,16 +203,17 @@ def _chains(
     chooser = None if chooses else chooser_of(setting, measured)
     if chooser is not None:
         totals.pop(chooser[0], None)
-    counts = {name: each for name, each in totals.items() if conditions_of(each) is not None}
+    found_parts = {name: conditions_of(each) for name, each in totals.items()}
+    parts = {name: each for name, each in found_parts.items() if each is not None}
+    counts = {name: totals[name] for name in parts}
 
     def outer(name: str) -> tuple[str, ...]:
-        nested = _outer(counts, name, rows)
-        every = rows == 1 and conditions_of(counts[nested[0]]) == frozenset()
+        nested = _outer(counts, parts, name, rows)
+        every = rows == 1 and not parts[nested[0]]
         return nested if not chooses or every else (UNITS, *nested)
 
     if len(counts) > 1 or (counts and chooses):
-        most = max(counts, key=lambda each: len(conditions_of(counts[each]) or ()))
-        nested = outer(most)
+        nested = outer(max(parts, key=lambda each: len(parts[each])))
         yield (Chain(counts=nested),) if len(nested) > 1 or chooses else ()
     found: dict[str, Chain] = {}
     bound = [inner for _, inner in setting.bound.aggregates]
@@ -220,7 +227,8 @@ def _chains(
         if total is None or not isinstance(measure, Total) or measure.rows != setting.limits.cap:
             continue
         counted = one_where_all(counting_conditions(aggregate, setting.bound.rows.facts))
-        known = [name for name, each in counts.items() if _counts(each, counted)]
+        wanted = conditions_of(Total(name="", row=counted, low=0, high=1))
+        known = [name for name, conditions in parts.items() if conditions == wanted]
         around = measure.low < 0 if known else chooses and measure.low <= 0 <= measure.high
         if measure.low % rows == measure.high % rows == 0 and around and measure.low < measure.high:
             found[total] = Chain(
@@ -232,19 +240,16 @@ def _chains(
     yield tuple(found.values())
 
 
-def _counts(count: Measure | None, row: object) -> bool:
-    """Whether a count is that of some rows; None is the number of units, of a row each."""
-    known = conditions_of(Total(name="", row=row, low=0, high=1))  # type: ignore[arg-type]
-    return conditions_of(count) == known
-
-
-def _outer(counts: Mapping[str, Measure | None], name: str, rows: int) -> tuple[str, ...]:
+def _outer(
+    counts: Mapping[str, Measure | None],
+    parts: Mapping[str, frozenset[Expression]],
+    name: str,
+    rows: int,
+) -> tuple[str, ...]:
     """Return counts each of which has the next one in it, down to one of them."""
     chain = [name]
-    others = sorted(
-        (each for each in counts if each != name),
-        key=lambda each: -len(conditions_of(counts[each]) or ()),
-    )
+    wider = [each for each in counts if each != name and parts[each] <= parts[name]]
+    others = sorted(wider, key=lambda each: -len(parts[each]))
     for other in others:
         if are_nested([counts[chain[0]], counts[other]], rows):
             chain.insert(0, other)
