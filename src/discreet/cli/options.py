@@ -156,6 +156,9 @@ IntervalsOption = Annotated[
     str | None,
     typer.Option("--intervals", help="noise, or population: with sampling, at no extra price."),
 ]
+OtherOption = Annotated[
+    bool, typer.Option("--other", help="One more row for all groups that are not shown; free.")
+]
 RowsOption = Annotated[
     int | None, typer.Option("--max-rows", help="Rows of a unit in a group, for this question.")
 ]

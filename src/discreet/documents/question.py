@@ -134,6 +134,9 @@ class QuestionDocument(Document):
     limits_epsilon: _Number = None
     share_cut_epsilon: _Number = None
     confirm: Annotated[bool, Field(strict=True)] = False
+    other: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="One more row, for all groups that are not shown."
+    )
     dialect: Annotated[str, Field(max_length=100)] | None = None
     params: Annotated[
         list[Any] | dict[str, Any] | None,
@@ -170,7 +173,7 @@ class QuestionDocument(Document):
     @property
     def is_about(self) -> tuple[object, ...]:
         """The fields that define the question, without its price."""
-        return self.question, self.dialect, self.params
+        return self.question, self.dialect, self.params, self.other
 
     def written(self) -> dict[str, Any]:
         """Return plain JSON, without missing fields."""
@@ -204,6 +207,7 @@ class QuestionDocument(Document):
             "share_cut": None if cut is None else share_cut(epsilon=cut),
             "dialect": self.dialect,
             "params": params,
+            "other": self.other or None,
         }
 
     def _limits(self) -> Any:

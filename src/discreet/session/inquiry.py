@@ -41,13 +41,14 @@ class PriceOptions(TypedDict, total=False):
 
 
 class AskOptions(PriceOptions, total=False):
-    """A price, limits of this question, further purchases; dialect, parameters, intervals."""
+    """A price, limits of this question, further purchases; dialect, parameters and the like."""
 
     limits: QuestionLimits | LimitsPrice | None
     share_cut: SharePrice | None
     dialect: str | None
     params: ParameterValues | None
     intervals: str | None
+    other: bool | None
 
 
 class Answerer(Protocol):

@@ -32,7 +32,7 @@ from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
 from discreet.plan.policy.owner_rules import check_approved
 from discreet.plan.policy.policy import Policy
-from discreet.query.question import Question
+from discreet.query.question import Question, with_other
 from discreet.release.population import check_intervals, check_population
 from discreet.release.release import Release
 from discreet.requests.table_schema import KeyValue, Schema, TableFacts
@@ -161,7 +161,9 @@ class Session(Labeled):
                 - params: the values of parameters: a list for ``?`` and ``$1``, or a dict for
                   ``:name`` and ``@name``;
                 - intervals: "population" if intervals shall include sampling; what that needs in
-                  addition is said here, before anything is paid.
+                  addition is said here, before anything is paid;
+                - other: True for one more row, of all groups that are not shown, which is free; its
+                  keys are NULL, and ``is_other`` is true.
         """
         if price.pop("share_cut", None) is not None:
             _refuse_share("planned")
@@ -302,8 +304,8 @@ class Session(Labeled):
             before = answered
         else:
             before = self._first(answered, price, confirm=confirm is True)
-        price.pop("dialect", None)
-        price.pop("params", None)
+        for name in ("dialect", "params", "other"):
+            price.pop(name, None)  # type: ignore[misc]
         pipeline, past = self._pipeline, before.plan
         plan = pipeline.plan(past.question, price, past.found)
         draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
@@ -341,11 +343,14 @@ class Session(Labeled):
         """
         self._check_open()
         dialect, params = price.pop("dialect", None) or self._dialect, price.pop("params", None)
+        other = price.pop("other", None)
         if isinstance(question, Plan):
-            if any(value is not None for value in (*price.values(), params)):
+            if any(value is not None for value in (*price.values(), params, other)):
                 raise _priced_twice("a plan")
             return self._pipeline.kept(question)
         limits, asked = price.pop("limits", None), question_of(question, dialect, params)
+        if other:
+            asked = with_other(asked)
         check_approved(asked, self._policy.approved, self._dialect)
         if limits is None and not asked.released:
             return self._pipeline.plan(asked, price)
