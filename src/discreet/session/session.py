@@ -16,6 +16,7 @@ import importlib
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
@@ -57,6 +58,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question needs none of it
     from discreet.ledger.values import StoredAnswer
     from discreet.plan.plan import BudgetPreview
+    from discreet.session.day_counter import DayCounter
     from discreet.session.purchases import Buying
 
 
@@ -450,6 +452,25 @@ class Session(Labeled):
             options: a price, and all else that ``ask`` takes.
         """
         return self.table(table).marginals(*columns, ways=ways).count(name="count").ask(**options)  # type: ignore[no-any-return]
+
+    def counter(self, table: str, *, by: str, first: date, days: int, **options: Any) -> DayCounter:
+        """Plan a counter: how many units there are so far, on each day of a period, for one price.
+
+        A unit counts from the day of its first row.  ``open()`` pays for all days, and
+        ``release(through)`` measures the days that are complete; after a crash, or in another
+        process, the same call goes on where the ledger ends.
+
+        Args:
+            table: the name of a table.
+            by: its column of dates.
+            first: the first day.
+            days: how many days there are.
+            options: epsilon or rho, for all days together; delta, confidence.
+        """
+        from discreet.session.day_counter import DayCounter  # noqa: PLC0415  rare
+
+        self._check_open()
+        return DayCounter(self, table, by=by, first=first, days=days, **options)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""
