@@ -16,7 +16,7 @@ WIDTH = "96"
 COMMAND_LINE = """# The command line
 
 Made from the commands themselves by `python docs/write_reference.py`. Every command takes `--help`;
-those that answer take `--json`, and then print one line of ASCII that programs can read.
+with `--json`, answers are one line of ASCII for programs.
 """
 EXIT_CODES = """
 ## Exit codes
@@ -33,9 +33,11 @@ def command_line() -> str:
 
 def _commands(path: list[str]) -> Iterator[str]:
     shown = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": WIDTH}, prog_name="discreet")
-    text = "\n".join(line.rstrip() for line in shown.output.splitlines())
-    yield f"\n## {' '.join(['discreet', *path])}\n\n```text\n{text.strip()}\n```\n"
+    lines = (line.rstrip() for line in shown.output.splitlines() if " --help  " not in line)
+    text = "\n".join(lines).replace("Options:\n\n", "")
     listed = re.search(r"^Commands:\n((?:  .*\n?)+)", text, re.MULTILINE)
+    own = text[: listed.start()] if listed else text  # each command has a section of its own
+    yield f"\n## {' '.join(['discreet', *path])}\n\n```text\n{own.strip()}\n```\n"
     for name in re.findall(r"^  ([a-z-]+)", listed.group(1) if listed else "", re.MULTILINE):
         yield from _commands([*path, name])
 

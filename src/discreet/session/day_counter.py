@@ -88,10 +88,10 @@ class CounterDraw:
             raise OutOfRange("a counter reads nothing before its first day.")
         return counter_leaf(self.counter, unit)
 
-    def __call__(self, _raws: tuple[RawTotals, ...], **_: Any) -> bytes:
+    def __call__(self, raws: tuple[RawTotals, ...], **_: Any) -> bytes:  # noqa: ARG002
         """Return what is on record."""
-        text = json.dumps({"question": f"a counter by day from {self.first}"} | self.document())
-        return text.encode("ascii")
+        document = {"question": f"a counter by day from {self.first}", **self.document()}
+        return json.dumps(document).encode("ascii")
 
 
 @final
