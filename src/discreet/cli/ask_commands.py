@@ -150,9 +150,8 @@ def ask(  # noqa: PLR0913  the options of a question
                 epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form
             )
             price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
-            price |= {"dialect": form.dialect, "params": form.params, "other": other or None}
-            if intervals is not None:
-                raise WrongKind("--intervals is for tables of this machine: leave out --server.")
+            price |= {"dialect": form.dialect, "params": form.params, "intervals": intervals}
+            price["other"] = other or None
             with service.connect(server, token=token, dataset=dataset) as connection:
                 if dry_run:
                     _refuse_buying(limits_epsilon)

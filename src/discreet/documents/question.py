@@ -21,7 +21,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from typing import Annotated, Any, Final, Self, final
+from typing import Annotated, Any, Final, Literal, Self, final
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator
 
@@ -134,6 +134,7 @@ class QuestionDocument(Document):
     limits_epsilon: _Number = None
     share_cut_epsilon: _Number = None
     confirm: Annotated[bool, Field(strict=True)] = False
+    intervals: Literal["noise", "population"] | None = None
     other: Annotated[bool, Field(strict=True)] = Field(
         default=False, description="One more row, for all groups that are not shown."
     )
@@ -208,6 +209,7 @@ class QuestionDocument(Document):
             "dialect": self.dialect,
             "params": params,
             "other": self.other or None,
+            "intervals": self.intervals,
         }
 
     def _limits(self) -> Any:

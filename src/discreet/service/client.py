@@ -33,7 +33,7 @@ from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits, S
 from discreet.service.credentials import new_secret
 from discreet.session.inquiry import AskOptions, Inquiry, QuestionLike, question_of
 
-_AS_GIVEN: Final = ("size", "dialect", "params", "other")
+_AS_GIVEN: Final = ("size", "dialect", "params", "other", "intervals")
 
 
 def question_document(

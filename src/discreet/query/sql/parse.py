@@ -265,7 +265,7 @@ def top_values(select: Select, reading: Reading) -> Select:
     counted = replace(mode, function="COUNT", argument=None, where=None)
     return replace(
         select,
-        where=conjunction([select.where, mode.where]),
+        where=conjunction([select.where, mode.where], span),
         items=(Item(value, "value"), Item(counted, "count")),
         group=(Item(value),),
         order=(Order(Column("count", span=span), descending=True),),

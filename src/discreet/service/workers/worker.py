@@ -165,7 +165,9 @@ class Worker:
                 self._check_least(plan.price if first.error else first)
                 size = class_of(plan)
                 self._prepare(size, tell)
-                release = session.ask(plan, confirm=first.confirm)
+                release = session.ask(
+                    plan, confirm=first.confirm, intervals=options.get("intervals")
+                )
         else:
             self._prepare(size, tell)
             release = session.ask(first.asked, confirm=first.confirm, **options)
