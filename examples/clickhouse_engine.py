@@ -26,10 +26,9 @@ from chdb import session as chdb
 from sqlglot import exp
 
 from discreet.engines.dialect import Dialect, Value
-from discreet.engines.engine import Columns
+from discreet.engines.engine import Columns, HashOrder
 from discreet.engines.expressions import Expressions
 from discreet.engines.fragments import Node, select
-from discreet.engines.hash_order import HashOrder
 from discreet.engines.sources.identity import Identity, digest_of, identified
 from discreet.engines.sources.stored_columns import read_columns, unknown_table
 from discreet.engines.sql_engine import SqlEngine

@@ -102,11 +102,23 @@ def ahead(results: Sequence[Result], who: str) -> Bar:
 
 
 def smallest(errors: Sequence[Row], *, public: bool) -> Bar:
-    """Compare the errors of columns, row by row."""
+    """Compare the errors of columns, row by row, with those of all who show groups as small."""
     rows = [row for row in errors if row.case.public == public and row.judged != SHOWN]
-    worse = [f"{row.judged} ({row.case.name})" for row in rows if row.worse_than]
+    shown = {row.case: row for row in errors if row.judged == SHOWN}
+
+    def as_small(row: Row, who: str) -> bool:
+        return public or shown[row.case].others[who] <= shown[row.case].predicted
+
+    worse = [
+        f"{row.judged} ({row.case.name})"
+        for row in rows
+        if any(as_small(row, who) for who in row.worse_than)
+    ]
+    text = "with public groups, nobody errs less at the same price"
+    if not public:
+        text = "with private groups, nobody who shows groups as small errs less at the same price"
     return Bar(
-        text=f"with {'public' if public else 'private'} groups, nobody errs less at the same price",
+        text=text,
         measured=f"{len(rows) - len(worse)} of {len(rows)}"
         + "".join(f"; not {name}" for name in worse),
         passed=not worse,

@@ -30,9 +30,9 @@ class PeersUnavailable(Exception):
     """The environment could not be made, or the process in it does not answer."""
 
 
-def make_environment(name: str) -> Path:
+def make_environment(name: str, *, prefix: str = "bench-") -> Path:
     """Return the interpreter of an environment that holds exactly requirements/bench-NAME.txt."""
-    home, requirements = ENVIRONMENTS / name, ROOT / "requirements" / f"bench-{name}.txt"
+    home, requirements = ENVIRONMENTS / name, ROOT / "requirements" / f"{prefix}{name}.txt"
     python = home / "bin" / "python"
     stamp = home / "made-from"
     wanted = hashlib.sha256(

@@ -191,7 +191,7 @@ def predictions(case: Case, plan: Plan) -> dict[str, float]:
         laws[plan.chosen_by] = plan.selection.noise
     for estimate in plan.estimates:
         mean = estimate.estimator
-        if isinstance(mean, Mean):
+        if isinstance(mean, Mean) and mean.measure in laws:  # else one noise for all its parts
             reach = max(mean.center - mean.low, mean.high - mean.center)
             found[MEAN] = width((mean.step, laws[mean.measure]), (reach, laws[mean.count])) / SIZE
     if plan.selection is not None:

@@ -10,19 +10,30 @@ MUTANTS: Final = (
     Mutant(
         name="a span is as deep as its lower side",
         file="discreet/release/choices.py",
-        old="    depth = np.minimum(rank - below, upto - rank)\n",
-        new="    depth = rank - below\n",
+        old="np.minimum(rank - below, upto - rank)",
+        new="(rank - below)",
         why="Intervals end below their quantile.",
         caught_by=(
             "tests/release/test_leaf_choice.py::test_spans_of_several_groups_are_those_of_each",
-            "tests/release/test_leaf_choice.py::test_the_law_of_a_span_is_that_of_its_depths",
+            "tests/release/test_leaf_choice.py::test_the_law_of_a_span_is_that_of_its_size",
+        ),
+    ),
+    Mutant(
+        name="all rows of a span count, and not a third",
+        file="discreet/release/choices.py",
+        old="    inside = (upto - below) // 3\n",
+        new="    inside = upto - below\n",
+        why="A row moves scores by 1, and the price is that of max(q, 1 - q).",
+        caught_by=(
+            "tests/release/test_leaf_choice.py::test_spans_of_several_groups_are_those_of_each",
+            "tests/release/test_leaf_choice.py::test_the_law_of_a_span_is_that_of_its_size",
         ),
     ),
     Mutant(
         name="an interval of a quantile costs nothing of the share",
         file="discreet/plan/pricing/release_parts.py",
-        old="        return value, self._span(scale(1 - VALUE_SHARE), missed)\n",
-        new="        return value, self._span(scale(Fraction(1)), missed)\n",
+        old="(value, self._span(scale(1 - VALUE_SHARE)))",
+        new="(value, self._span(scale(Fraction(1))))",
         why="A value and its interval together cost more than the share.",
         caught_by=(
             "tests/release/test_quantile_ends.py::test_a_quantile_and_its_ends_share_one_price",

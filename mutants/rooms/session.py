@@ -174,8 +174,8 @@ MUTANTS: Final = (
     Mutant(
         name="a program is carried out for regardless of the policy allows",
         file="discreet/session/answer_pipeline.py",
-        old="            check_allowed(known.price, self.policy.limits)\n        for read",
-        new="            str(known.price)\n        for read",
+        old="            check_allowed(known.price, self.policy.limits)",
+        new="            str(known.price)",
         why="The limit for one question is the owner's, and programs are questions.",
         caught_by=("tests/synthetic/test_programs.py::test_the_policy_limits_the_price",),
     ),

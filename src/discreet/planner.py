@@ -106,6 +106,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
     error: Mapping[str, Number] | None = None,
     size: int | None = None,
     confidence: Number | None = None,
+    intervals: bool = True,
     bounds: BoundsPrice | None = None,
     found_bounds: tuple[FoundBounds, ...] = (),
     concentrated: bool = False,
@@ -126,10 +127,11 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         error: how far outputs may be from the truth, by their names, in place of a price.
         size: about how many rows of a group count; errors of means follow from it.
         confidence: with which probability errors are not exceeded.
+        intervals: whether a part of the price may go to intervals.
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
-        own_delta: says what choosing groups privately may spend at a price, if nobody names a
+        own_delta: says what choosing groups privately may spend at a price, if no one names a
             delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
@@ -156,6 +158,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
             error=error,
             size=size,
             confidence=confidence,
+            intervals=intervals,
             bounds=check_bounds_price(bounds),
             concentrated=concentrated,
         ),
@@ -192,7 +195,7 @@ def planned(
 
     bound = bind_question(question, schema, known.public_rows, unit.columns, most.max_fan_out)
     exact, scope = bound.rows.public, bound.rows.scope
-    if not exact:  # nobody is protected by options
+    if not exact:  # no privacy depends on options
         check_unit(unit, bound.rows.unit or ())
         check_unit_column(bound)
     question = bound.question if question.values or exact else question

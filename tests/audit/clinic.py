@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from discreet import Budget
 from discreet.accounting import Leaf
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.plan.pricing.linear_strategy import SimplexTotals
 from discreet.requests.raw_totals import RawTotals

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.session import open as opened
 from tests.audit.clinic import COLUMNS, POLICY, Moved, moves, row_of, totals_of, visits
 

@@ -18,7 +18,7 @@ from discreet.accounting.values import (
     is_null,
     one_of,
 )
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import UnsupportedSQL
 from discreet.plan.binding.scope import scope_name
 from discreet.plan.policy.policy import read_policy

@@ -8,7 +8,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.query.expression_types import columns
 from discreet.query.expressions import Aggregate, Call, Case, Cast, Column, Literal, Order, Window
 from discreet.query.relations import Aggregated, Distinct, Filter, Join, Project, Scan, UnionAll

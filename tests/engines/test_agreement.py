@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.query.expressions import Aggregate, Column, Literal
 from discreet.query.relations import Aggregated, Scan
 from discreet.query.types import Type

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.requests.engine_request import CellSums, DistinctCount, DistinctSum, Leaves, Total
 from tests.engines.answers import by_group, reference, run
 from tests.engines.questions import (

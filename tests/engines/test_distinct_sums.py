@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 import discreet.session as sessions
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import DiscreetError, MissingBounds, UnsupportedSQL
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan

@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
 from discreet.engines.sources.identity import FileStamp
 from discreet.errors import EngineFailed
 from discreet.query.expression_types import CASTS, FUNCTIONS, PARTS

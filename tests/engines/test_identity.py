@@ -15,11 +15,11 @@ import pytest
 from pyarrow import fs
 
 from discreet.engines.duckdb import Connection, DuckDB
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
+from discreet.engines.sources import identity
 from discreet.engines.sources.csv_structure import check_header
 from discreet.engines.sources.frames import MemoryStamp, copy_table
-from discreet.engines.sources.identity import FileStamp, FileState, found_files
+from discreet.engines.sources.identity import FileStamp, found_files
 from discreet.errors import EngineFailed, SourceChanged, UnreadableSource
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan
@@ -182,14 +182,14 @@ def test_a_file_that_was_just_written_is_looked_at_again(tmp_path, monkeypatch):
     os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
     assert not stamp.is_unchanged()
     looks = []
-    seen = FileState.of
+    seen = identity.file_state
 
     def busy(at):
         looks.append(at)
         path.write_bytes(content)
         return seen(at)
 
-    monkeypatch.setattr(FileState, "of", busy)
+    monkeypatch.setattr(identity, "file_state", busy)
     with pytest.raises(UnreadableSource, match="being written"):
         FileStamp(lambda: (str(path),), kind="csv")
     assert len(looks) > 10

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
 from tests.engines.answers import flat
 from tests.engines.edges import filled, opened
 from tests.plan.clinic import TYPES, databases, planned

@@ -14,7 +14,7 @@ import pytest
 
 from discreet import planner as steps
 from discreet.engines import statements
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import OutOfRange
 from discreet.plan.binding import binder, joins, value_facts
 from discreet.plan.policy.policy import read_policy

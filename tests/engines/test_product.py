@@ -3,8 +3,7 @@
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
 from discreet.requests.table_schema import Product
 from tests.engines.answers import by_group, flat
 from tests.engines.visits import by_ward, visits

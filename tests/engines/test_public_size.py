@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import discreet as dp
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import OutOfRange, WrongKind
 from discreet.ledger.verify import verify_file
 from discreet.mechanisms import Laplace

@@ -5,15 +5,17 @@ from datetime import date
 
 import pytest
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.query.expressions import Aggregate, Call, Cast, Column, Literal, Order, Window
 from discreet.query.relations import Aggregated, Filter, Join, Project, Scan, Table, UnionAll
 from discreet.query.types import Type
 from discreet.requests.engine_request import DistinctCount, EngineRequest, KeyColumn, Leaves, Total
 from tests.engines.answers import flat
+from tests.reference import bounding
 from tests.reference.bounding import _thinned, kept_cells, one_unit_total
 from tests.reference.engine import Reference
 from tests.reference.expressions import compiled
+from tests.reference.order import place
 from tests.reference.relations import rows_of
 
 TYPES = {"u": Type.INTEGER, "k": Type.TEXT, "x": Type.INTEGER}
@@ -160,7 +162,7 @@ def test_a_unit_keeps_the_groups_with_the_lowest_hashes():
     for unit, groups in ((1, ("a", "b")), (2, ("a", None))):
         kept = [group for (who, group) in cells if who == (unit,)]
         assert kept == [
-            min(((group,) for group in groups), key=lambda g: order.place("groups", (unit, *g)))
+            min(((group,) for group in groups), key=lambda g: place(order, "groups", (unit, *g)))
         ]
 
 
@@ -185,23 +187,13 @@ def test_a_mean_is_kept_when_rows_are_cut():
     assert one_unit_total(total, [-1, -1]) == -2
 
 
-class Start:
-    """An order whose number is the one that is given."""
-
-    def __init__(self, start):
-        self.start = start
-
-    def below(self, limit, _purpose, _values):
-        assert 0 <= self.start < limit
-        return self.start
-
-
 @pytest.mark.parametrize("inside", [{0: 5, 3: 1}, {1: 1, 2: 1, 5: 7}, {0: 100}, {2: 3, 4: 4, 6: 2}])
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_every_row_is_as_likely_to_stay_as_any_other(inside, most):
+def test_every_row_is_as_likely_to_stay_as_any_other(inside, most, monkeypatch):
     count, kept = sum(inside.values()), Counter()
     for start in range(count):
-        stayed = _thinned(most, Counter(inside), (), Start(start))
+        monkeypatch.setattr(bounding, "below", lambda *_, start=start: start)
+        stayed = _thinned(most, Counter(inside), (), HashOrder(salt=0))
         assert sum(stayed.values()) == most
         assert all(0 <= stayed[leaf] <= inside[leaf] for leaf in inside)
         kept.update(stayed)

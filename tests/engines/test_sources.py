@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
 from discreet.engines.sources.files import Database
 from discreet.errors import UnreadableSource
 from discreet.query.relations import Scan

@@ -5,8 +5,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
 from tests.engines.answers import flat
 from tests.engines.visits import by_ward, visits
 

@@ -7,10 +7,9 @@ import pytest
 
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb_dialect import DUCKDB
-from discreet.engines.engine import Performance
+from discreet.engines.engine import HashOrder, Performance
 from discreet.engines.expressions import Expressions
 from discreet.engines.fragments import deep_trees
-from discreet.engines.hash_order import HashOrder
 from discreet.errors import UnknownName, WrongType
 from discreet.query.expressions import Call, Column, Literal, Window
 from discreet.query.relations import Filter, Join, Project, Scan

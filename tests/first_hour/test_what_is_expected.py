@@ -135,7 +135,7 @@ def test_other_formulas_are_answered_without_a_wrong_forecast(votes, formula):
 
 
 def test_numbers_and_words_are_written_as_people_do(votes):
-    said = refused(votes, "SELECT CORR(age, town) AS r FROM votes", 0.001)
+    said = refused(votes, "SELECT AVG(age) AS m FROM votes", 0.001)
     assert "e+" not in said
     assert " % of your budget" in said
     wrong = run(votes, "ask", "SELECT COUNT(*) AS n FROM votes WHERE age", "--epsilon=1")
@@ -165,3 +165,33 @@ def test_what_nothing_says_the_size_of_is_compared_with_the_whole_table(votes, c
     half, at_least = re.search(r"n ± (\d+), readable from about (\d+) on", plan).groups()
     assert abs(int(at_least) - 2 * int(half)) <= 1
     assert run(votes, "ask", f"SELECT {counted}", "--epsilon=0.1").exit_code == 0
+
+
+@pytest.mark.parametrize("beside", ["COUNT(*) AS n", "MODE(vote) AS often"])
+def test_one_column_that_nobody_can_read_is_not_paid_for(votes, beside):
+    question = f"SELECT {beside}, STDDEV(age) AS m FROM votes"  # noqa: S608
+    told = refused(votes, question, 0.2)
+    assert "m would be ±" in told
+    plan = answered(votes, "plan", question, "--epsilon=0.2").stdout
+    assert "unreadable: " in plan
+    name = beside.rpartition(" ")[2]
+    assert not re.search(rf"\b{name} ± .* unreadable", plan)
+    enough = re.search(r"--epsilon (\S+) gives", told).group(1)
+    assert run(votes, "ask", question, f"--epsilon={enough}").exit_code == 0
+
+
+def test_a_mode_is_off_by_rows(votes):
+    mode = "SELECT MODE(vote) AS often FROM votes"
+    told = refused(votes, mode, 0.01)
+    assert " rows behind the most frequent value, and the table has about 750 rows" in told
+    assert " %), fine: " in answered(votes, "plan", mode, "--epsilon=1").stdout
+
+
+def test_groups_of_unknown_size_are_counted_only_if_small_ones_can_be_read(votes):
+    question = "SELECT vote, COUNT(*) AS n FROM votes GROUP BY vote"
+    told = refused(votes, question, 0.1)  # 12 % of the average
+    assert "one vote has about 250 rows, and many may have far less" in told
+    having = f"{question} HAVING COUNT(*) > 200"
+    plan = answered(votes, "plan", having, "--epsilon=0.1").stdout
+    assert "(12 %), rough: only groups of 200 rows or more" in plan
+    assert run(votes, "ask", having, "--epsilon=0.1").exit_code == 0

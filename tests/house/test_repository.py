@@ -68,7 +68,9 @@ def test_the_files_are_found():
     assert {"run", "README.md", "requirements/dev.txt"} <= {str(path) for path in contents()}
 
 
-@pytest.mark.parametrize("name", ["bench-accounting", "bench-noise", "demo", "dev", "docs"])
+@pytest.mark.parametrize(
+    "name", ["bench-accounting", "bench-noise", "clients", "demo", "dev", "docs"]
+)
 def test_every_requirement_is_pinned_and_hashed(name):
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     joined = text.replace("\\\n", " ")

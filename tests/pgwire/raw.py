@@ -29,8 +29,11 @@ def bound(portal, statement, *values):
 class Raw:
     """One connection."""
 
-    def __init__(self, server, *, token=None, name="ana", database="clinic", seconds=30):
-        self.socket = socket.create_connection(("127.0.0.1", server.sql_port), timeout=seconds)
+    def __init__(
+        self, server, *, token=None, name="ana", database="clinic", seconds=30, at="127.0.0.1"
+    ):
+        place = ("127.0.0.1", server.sql_port)
+        self.socket = socket.create_connection(place, seconds, source_address=(at, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.seen = b""
         if token is not None:

@@ -47,11 +47,13 @@ def said_by_psql(server, *commands):
 
 def test_psql_looks_around(server):
     told, errors = said_by_psql(
-        server, r"\conninfo", r"\d", r"\dt", r"\d visits", r"\d+ visits", r"\l", r"\dn+", r"\du"
+        server, r"\conninfo", r"\d", r"\dt+", r"\d visits", r"\d+ visits", r"\l", r"\dn+", r"\du"
     )
     assert errors == ""
     assert "double precision" in told
     assert "one of: A, B, C" in told
+    assert "protects one person (patient)" in told
+    assert told.count("not null") == 6  # of three columns, twice
     assert told.count("visits") >= 4
 
 
@@ -98,7 +100,9 @@ def test_psycopg_asks_with_parameters_in_text_and_in_binary(server):
 def test_prepared_statements_are_described_for_nothing(server):
     with connected(server, options="-c discreet.epsilon=0.75") as db:
         before = charges(server)
-        assert "epsilon 0.75" in str(db.execute(f"EXPLAIN {COUNT}").fetchall())
+        lines = db.execute(f"EXPLAIN {COUNT}").fetchall()
+        assert lines[0] == ("question  (cost=0..0.75)",)
+        assert "epsilon 0.75" in str(lines)
         with Raw(server, token=server.token("ana")) as client:
             client.send(framed(b"Q", text("SET discreet.epsilon = '0.75'")))
             client.send(framed(b"P", text("later", f"{COUNT} WHERE ward = $1") + b"\0\0"))
@@ -150,7 +154,8 @@ def test_sqlalchemy_reflects_and_asks(engine):
         "ward": "TEXT",
         "cost": "DOUBLE PRECISION",
     }
-    assert visits.c.cost.comment == "from 0 to 100"
+    assert (visits.c.cost.comment, visits.c.cost.nullable) == ("from 0 to 100", False)
+    assert visits.comment == "protects one person (patient) under add_remove"
     asked = sa.select(visits.c.ward, sa.func.count().label("n")).where(visits.c.cost > 5)
     with engine.connect() as db:
         assert len(db.execute(asked.group_by(visits.c.ward)).all()) == 3

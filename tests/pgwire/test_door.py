@@ -4,6 +4,7 @@ import datetime as dt
 import ipaddress
 import os
 import random
+import select
 import socket
 import struct
 import subprocess
@@ -257,6 +258,27 @@ def test_a_text_that_grows_ends_its_process_and_not_the_server(server):
         assert db.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_who_goes_leaves_one_process_at_work_and_no_more(server):
+    """One person's questions about tables wait for each other, however often they hang up."""
+    long = framed(b"Q", text("SELECT count(*) FROM generate_series(1, 100000000000)"))
+    with connected(server) as db:
+        for _ in range(2):  # both processes have begun
+            db.execute("SELECT 1")
+    with Raw(server, token=server.token("ana")) as client:
+        client.until_ready()
+        client.send(long)
+        time.sleep(0.5)
+    time.sleep(1.2)  # it is noticed that the client has gone
+    again = Raw(server, token=server.token("ana"), seconds=300)
+    with again, connected(server, "ben") as ben:
+        again.until_ready()
+        again.send(framed(b"Q", text("SELECT 1")))
+        for _ in range(2):
+            ben.execute("SELECT 1")
+        assert select.select([again.socket], [], [], 0)[0] == []
+        assert again.until_ready()[-1][0] == b"Z"
+
+
 def test_settings_of_the_server_are_not_told(server):
     with connected(server) as db:
         told = str(db.execute("SELECT * FROM pg_settings").fetchall())
@@ -284,12 +306,17 @@ def test_strangers_and_people_have_a_number_of_connections(server, monkeypatch):
     too_many = pytest.raises(psycopg.OperationalError, match="too many connections")
     with connected(server), connected(server), connected(server, "ben"), too_many:
         connected(server)
-    monkeypatch.setattr(doors, "_STRANGERS", 1)
+    monkeypatch.setattr(doors, "_STRANGERS_OF_AN_ADDRESS", 1)
     with Raw(server) as silent:
         silent.send(startup())
         silent.message()
         with Raw(server) as other:
             assert errors_of(other.until_ready()) == ["53300"]
+        with Raw(server, at="127.0.0.2", token=server.token("ana")) as elsewhere:
+            assert elsewhere.until_ready()[-1][0] == b"Z"
+        monkeypatch.setattr(doors, "_STRANGERS", 1)
+        with Raw(server, at="127.0.0.2") as elsewhere:
+            assert errors_of(elsewhere.until_ready()) == ["53300"]
     monkeypatch.setattr("discreet.pgwire.connection._STARTUP_SECONDS", 0.2)
     with Raw(server) as silent:
         assert silent.message() is None

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from discreet.aggregates.mode import ModeChoice
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.group_sensitivity import QuantileSpan, spans_of
 from discreet.planner import plan
@@ -198,10 +198,11 @@ def span_scores(choice, leaves):
     until = upto[np.minimum(near + wide, choice.leaves - 1) + 1]
     level, parts = choice.level.numerator, choice.level.denominator
     depth = np.minimum(level * rows.sum() - parts * below, parts * until - level * rows.sum())
-    target, largest = parts * choice.offset, np.iinfo(np.int64).max // 4
-    deep = np.concatenate([depth[:, :-1], np.full((choice.leaves, 1), largest)], axis=1)
-    before = np.concatenate([np.full((choice.leaves, 1), -largest), depth[:, :-1]], axis=1)
-    return -np.maximum(before - target, target - deep), parts
+    size = np.maximum(3 * depth, parts * (until - below - rows[:, None]))
+    target, largest = 3 * parts * choice.offset, np.iinfo(np.int64).max // 4
+    large = np.concatenate([size[:, :-1], np.full((choice.leaves, 1), largest)], axis=1)
+    before = np.concatenate([np.full((choice.leaves, 1), -largest), size[:, :-1]], axis=1)
+    return -np.maximum(before - target, target - large), 3 * parts
 
 
 def score_change(choice, one, other):

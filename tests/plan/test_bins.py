@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.plan.bounds_search import FLOATS, WHOLE, bins_of
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan

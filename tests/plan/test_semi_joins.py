@@ -18,8 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Leaf
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
 from discreet.errors import NotPerUnit, UnknownName, WrongType
 from discreet.plan.binding.names import written_number
 from discreet.plan.policy.policy import read_policy

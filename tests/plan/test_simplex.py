@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import KeyedEntropy

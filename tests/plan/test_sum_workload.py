@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian
 from discreet.plan.pricing.group_sensitivity import Releases

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import DiscreetError, OutOfRange, WrongKind
 from discreet.extend import Facts, Program
 from discreet.profile.columns import Scale

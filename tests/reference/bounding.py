@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, cast
 
-from discreet.engines.hash_order import GROUPS, LEAVES, VALUES, HashOrder, Value
+from discreet.engines.engine import HashOrder
 from discreet.query.types import Type
 from discreet.requests.engine_request import (
     CellSums,
@@ -21,6 +21,7 @@ from discreet.requests.engine_request import (
 )
 from discreet.requests.raw_totals import LARGEST_TOTAL
 from tests.reference.expressions import Row, compiled
+from tests.reference.order import GROUPS, LEAVES, VALUES, Value, below, place
 from tests.reference.windows import sort_key
 
 __all__ = ["Cells", "cell_sums_of", "kept_cells", "leaves_of", "one_unit_total", "totals_of"]
@@ -55,7 +56,7 @@ def kept_cells(
 def _chosen(
     who: Group, groups: Iterable[Group], most: int | None, order: HashOrder
 ) -> Sequence[Group]:
-    ranked = sorted(groups, key=lambda group: (order.place(GROUPS, who + group), sort_key(group)))
+    ranked = sorted(groups, key=lambda group: (place(order, GROUPS, who + group), sort_key(group)))
     return ranked[:most]
 
 
@@ -135,7 +136,7 @@ def _distinct(
 
 
 def _placed(cell: Group, order: HashOrder) -> Callable[[Value], tuple[object, ...]]:
-    return lambda value: (order.place(VALUES, (*cell, value)), sort_key([value]))
+    return lambda value: (place(order, VALUES, (*cell, value)), sort_key([value]))
 
 
 def leaves_of(
@@ -157,7 +158,7 @@ def _thinned(most: int, inside: Counter[int], cell: Group, order: HashOrder) -> 
     count = inside.total()
     if count <= most:
         return inside
-    start = order.below(count, LEAVES, cell)
+    start = below(order, count, LEAVES, cell)
     kept, before, seen = {}, start // count, 0
     for leaf in sorted(inside):
         seen += inside[leaf]

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from datetime import date, datetime
 from typing import Final
 
-from discreet.engines.hash_order import Value
 from discreet.query.functions import CAST_VALUES
 from discreet.query.types import LARGEST, SMALLEST, Type
+from tests.reference.order import Value
 
 __all__ = ["cast", "finite", "fitting", "read", "rounded"]
 

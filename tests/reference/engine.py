@@ -13,8 +13,7 @@ from typing import Final, final
 import numpy as np
 import pyarrow as pa
 
-from discreet.engines.engine import Columns
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import Columns, HashOrder
 from discreet.engines.sources.identity import Identity
 from discreet.query.relations import folded
 from discreet.query.types import Type

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from discreet.engines.hash_order import Value
-from discreet.engines.ranges import kind_of, shared
+from discreet.engines.expressions import kind_of, shared
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.types import Type
@@ -23,6 +22,7 @@ from tests.reference.functions import (
     logical_and,
     logical_or,
 )
+from tests.reference.order import Value
 
 __all__ = ["Row", "Rule", "compiled", "kept", "literal"]
 

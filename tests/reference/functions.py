@@ -10,9 +10,9 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from discreet.engines.hash_order import Value
 from discreet.query.functions import FUNCTIONS
 from tests.reference.casts import finite, fitting, rounded
+from tests.reference.order import Value
 
 __all__ = ["STRICT", "first_value", "in_values", "logical_and", "logical_or"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
-from discreet.engines.hash_order import Value
 from discreet.engines.relations import without_windows
 from discreet.query.expression_types import ColumnTypes, columns
 from discreet.query.expressions import Expression, Window
@@ -28,6 +27,7 @@ from discreet.query.relations import (
 )
 from tests.reference.casts import read
 from tests.reference.expressions import Row, compiled, kept
+from tests.reference.order import Value
 from tests.reference.windows import aggregated, windowed
 
 __all__ = ["Tables", "rows_of", "types_of"]

@@ -10,13 +10,12 @@ from functools import cmp_to_key
 from itertools import groupby
 from typing import Any
 
-from discreet.engines.hash_order import Value
-from discreet.engines.relations import tie_breaker
 from discreet.query.expressions import Aggregate, Literal, Order, Window
 from discreet.query.types import Type
 from tests.reference.casts import finite, fitting
 from tests.reference.expressions import Row, Rule, compiled
 from tests.reference.float_sums import float_sum
+from tests.reference.order import Value, tie_breaker
 
 __all__ = ["aggregated", "sort_key", "windowed"]
 

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.release.answer import answer
 from tests.noise.laws import stream
 from tests.plan.clinic import TYPES, WARDS, planned

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
 from discreet.noise import KeyedEntropy
 from discreet.plan.pricing.cube_strategy import least_error

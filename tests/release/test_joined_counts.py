@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import WrongKind
 from discreet.noise import KeyedEntropy
 from discreet.plan.plan import Plan

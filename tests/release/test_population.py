@@ -213,6 +213,6 @@ def test_what_is_missing_is_said_before_anything_is_paid(question, words, tmp_pa
         for verb in (session.plan, session.ask):
             with pytest.raises(DiscreetError, match=words):
                 verb(question, epsilon="0.5", intervals="population")
-        with pytest.raises(DiscreetError, match="must be 'noise' or 'population'"):
+        with pytest.raises(DiscreetError, match="must be 'noise', 'population' or 'none'"):
             session.ask(question, epsilon="0.5", intervals="sample")
         assert session.remaining.share == 1

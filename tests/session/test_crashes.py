@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import Connection, DuckDB
+from discreet.engines.engine import HashOrder
 from discreet.engines.execution import stopped_error
-from discreet.engines.hash_order import HashOrder
 from discreet.errors import (
     EngineFailed,
     EngineStopped,

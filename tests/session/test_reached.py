@@ -8,7 +8,7 @@ import pytest
 
 import discreet.session as sessions
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import WrongKind
 from discreet.query.types import Type
 from tests.engines.answers import flat

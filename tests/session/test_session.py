@@ -11,7 +11,7 @@ import discreet as dp
 import discreet.session as sessions
 from discreet.accounting import Budget
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import (
     BadPolicy,
     MissingBounds,

@@ -51,20 +51,6 @@ def test_small_shares_take_gaussian_noise_and_large_ones_do_not(tmp_path):
         assert large.price.epsilon == Fraction(1, 2)
 
 
-def test_a_plan_in_epsilon_says_how_much_less_the_same_share_errs(tmp_path):
-    with opened(tmp_path, Budget(epsilon=1, delta="1e-6")) as clinic:
-        asked = clinic.plan(COUNT, epsilon="0.01")
-        assert 'share="1/100" of the budget errs' in str(asked)
-        times = float(asked.budget_preview.better.split(" errs ")[1].split()[0])
-        other = clinic.plan(COUNT, share="1/100")
-        real = float(asked.predicted[0].half_width / other.predicted[0].half_width)
-        assert times == pytest.approx(real, abs=0.051)
-        assert clinic.plan(COUNT, epsilon="0.5").budget_preview.better == ""
-        assert clinic.plan(COUNT, share="0.01").budget_preview.better == ""
-    with opened(tmp_path / "..", Budget(epsilon=1)) as clinic:
-        assert "share" not in str(clinic.plan(COUNT, epsilon="0.01"))
-
-
 def test_shares_buy_private_groups_too(tmp_path):
     groups = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
     with opened(tmp_path, Budget(epsilon=1, delta="1e-6")) as clinic:
@@ -84,6 +70,26 @@ def test_all_that_was_promised_can_be_asked_at_once(tmp_path):
         with pytest.raises(OverBudget):
             clinic.ask(COUNT, epsilon="1e-6", confirm=True)
         assert clinic.ledger.verify().ok
+
+
+def test_a_synthetic_table_may_cost_all_that_was_promised(tmp_path):
+    rules = (
+        f"{POLICY}[tables.visits.columns]\nward = {{type = 'text', categories = ['A', 'B', 'C']}}\n"
+    )
+    with opened(tmp_path, Budget(epsilon=1, delta="1e-9"), rules) as clinic:
+        plan = dp.plan_synthesis(clinic, "visits", epsilon=1, delta="1e-9", columns=["ward"])
+        assert Fraction(999, 1000) < plan.price.epsilon <= 1
+        assert dp.synthesize(clinic, plan)
+        assert clinic.remaining.share == 0
+
+
+@pytest.mark.parametrize(("delta", "counts"), [("1e-9", 21), ("1e-6", 36)])
+def test_gaussian_counts_fit_as_often_as_by_an_accountant_of_privacy_losses(
+    tmp_path, delta, counts
+):
+    with opened(tmp_path, Budget(epsilon=1, delta=delta)) as clinic:
+        plan = clinic.plan(COUNT, error={"n": 50})
+        assert clinic.remaining.how_many(plan.tree) == counts
 
 
 @pytest.mark.parametrize("share", [0, -1, 2, "101%", "0%", "much", "1/0", float("nan"), True, [1]])

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 import discreet as dp
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import BadPolicy
 from discreet.plan.policy.policy import read_policy
 from discreet.query.types import Type

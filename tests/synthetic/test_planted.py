@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.session import programs
 from discreet.synthetic.joint import JointHistogram, joint_request, moved_by
 from discreet.synthetic.planning import domain_of, question_of_rows

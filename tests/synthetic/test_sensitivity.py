@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.mechanisms import Exponential, Gaussian, Laplace
 from discreet.plan.pricing.calibration import epsilon_sum, rho_sum
 from discreet.requests.raw_totals import RawTotals

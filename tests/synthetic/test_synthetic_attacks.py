@@ -15,7 +15,7 @@ import pytest
 import discreet as dp
 from discreet.attacks import estimate_epsilon
 from discreet.attacks.proportions import at_least
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.loss import Approximate, Pure, ZeroConcentrated
 from discreet.mechanisms import Exponential
 from discreet.noise import SYSTEM

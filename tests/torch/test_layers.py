@@ -146,6 +146,31 @@ def test_windows_are_the_same_however_they_are_copied(name, few, rows, monkeypat
     assert torch.allclose(squares, truth.square().sum(1), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.theorem("gradient-sum")
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("name", [*(n for n in LAYERS if "conv" in n), "same", "eight channels"])
+def test_a_gpu_multiplies_shifted_places_and_has_the_same_vectors(name, kind, rows, monkeypatch):
+    """The arithmetic of a GPU, on a CPU; the vector is the contribution in any precision."""
+    monkeypatch.setattr(layers, "_COPIED", frozenset())
+    others = {
+        "same": (lambda: nn.Conv2d(2, 4, 3, padding="same", bias=False), (2, 6, 5)),
+        "eight channels": (lambda: nn.Conv2d(8, 4, 3, padding=(0, 1)), (8, 6, 5)),
+    }
+    make, shape = (LAYERS | others)[name]
+    torch.manual_seed(0)
+    model = Head(make()).to(kind)
+    x, y = rows_for(name, shape, 4 * rows, 1, kind), torch.linspace(-2, 2, 4 * rows)
+    order = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.dim())
+    x = x if order is None else x.contiguous(memory_format=order)
+    lines, squares, _ = vectors_of(RecordedFactors(model, SUMMED), model, x, y, 4)
+    truth, norms = by_loop(model, x, y, 4), lines.square().sum(1)
+    allowed = 1e-12 if kind == torch.float64 else 0.02 * float(truth.abs().max())
+    assert torch.allclose(lines, truth, rtol=1e-10, atol=allowed)
+    assert (squares >= norms * (1 - 1e-12)).all()
+    assert torch.allclose(squares, norms, rtol=1e-3)
+
+
 def sums_for(model, engine, x, y, *, micro, bound=1, chunk=0):
     return BatchSums(
         model,

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from discreet.errors import NotPerExample, OutOfRange
-from discreet.torch import Training
+from discreet.torch import ShiftedImages, Training
 
 
 def rows(count=40):
@@ -116,6 +116,39 @@ def test_neighbors_of_augmented_rows_differ_by_at_most_what_is_priced(ledger):
         rest = cells(np.delete(everyone, gone, axis=0))
         moved.append(sum(int(v) ** 2 for v in whole - rest))
     assert run.plan.one.squared / 2 < max(moved) <= run.plan.one.squared
+
+
+def images(count=40):
+    x = torch.randn(count, 2, 5, 6, generator=torch.Generator().manual_seed(1))
+    return x, (x[:, 0, 0, 0] > 0).long()
+
+
+def test_shifted_images_are_all_shifts_of_an_image_and_its_mirror():
+    torch.manual_seed(0)
+    image = torch.arange(12.0).view(1, 3, 4)
+    framed = nn.functional.pad(image[None], (1, 1, 1, 1), mode="reflect")[0]
+    cuts = [framed[:, i : i + 3, j : j + 4] for i in range(3) for j in range(3)]
+    possible = {tuple(cut.flatten().tolist()) for each in cuts for cut in (each, each.flip(2))}
+    made = ShiftedImages(pixels=1).views(image.expand(2000, 1, 3, 4))
+    assert {tuple(view.flatten().tolist()) for view in made} == possible  # missed by e-109 * 18
+    assert torch.equal(ShiftedImages(pixels=0, mirrored=False)(image), image)
+
+
+@pytest.mark.theorem("augmented-views")
+def test_shifted_images_are_clipped_as_the_mean_of_their_views(ledger):
+    torch.manual_seed(0)
+    model, (x, y) = nn.Sequential(nn.Conv2d(2, 3, 3), nn.Flatten(), nn.Linear(36, 2)), images()
+    run = training(ledger, model, data=(x, y), views=3, augment=ShiftedImages(pixels=1), clip=1000)
+    state = torch.get_rng_state()
+    total = run._run.sums.total(np.array([[5]]))
+    torch.set_rng_state(state)
+    views = ShiftedImages(pixels=1).views(x[5:6].expand(3, 2, 5, 6))
+    truth = torch.stack([gradient(model, view[None], y[5:6]) for view in views]).mean(0)
+    assert torch.allclose(total, truth / 1000, rtol=1e-5, atol=1e-9)
+    near = training(ledger, model, data=(x, y), views=1, augment=ShiftedImages(0, mirrored=False))
+    check_neighbors(near)
+    with pytest.raises(OutOfRange, match="larger than their shifts"):
+        training(ledger, model, data=(x, y), augment=ShiftedImages(pixels=5))
 
 
 def test_the_data_stays_what_it_is_and_bad_views_are_refused(ledger):

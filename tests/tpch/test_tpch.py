@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 import discreet.session as sessions
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import DiscreetError
 from tests.tpch.exact import exact_rows
 from tests.tpch.tables import POLICY, tables

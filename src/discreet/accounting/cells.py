@@ -63,11 +63,9 @@ class Domain:
             self.most_vague = max(self.most_vague, vague)
 
     def names(self) -> list[str]:
-        """List the columns."""
         return list(self._atoms)
 
     def atom(self, column: str, number: int) -> Values:
-        """Return the values of an atom."""
         return self._atoms[column][number]
 
     def mask(self, column: str, values: Values) -> int:

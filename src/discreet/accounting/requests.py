@@ -97,7 +97,6 @@ class RequestPricer:
         return _pieces(self, self.node(what), currency, box, probability)
 
     def node(self, what: Priceable) -> Node:
-        """Return the tree of a request."""
         match what:
             case Node():
                 return what
@@ -140,8 +139,7 @@ class RequestPricer:
 
     def one_sided(self, node: Node) -> PrivacyLoss:
         """Return the loss if one unit is added or removed."""
-        placed = self.unit.relation is Relation.REPLACE_NULL
-        return self._loss(node, Relation.REPLACE_NULL if placed else Relation.ADD_REMOVE)
+        return self._loss(node, Relation.ADD_REMOVE)
 
     def two_sided(self, node: Node) -> PrivacyLoss:
         """Return the loss if one unit is replaced by another that the request can see too."""
@@ -158,8 +156,7 @@ class RequestPricer:
     def _loss(self, node: Node, relation: Relation) -> PrivacyLoss:
         mine = {*self.unit.columns}
         if isinstance(node, Leaf) and mine == {*(node.unit.columns if node.unit else ())}:
-            inserted = int(relation.replaces)
-            return node.price(1, inserted, wanted=relation)
+            return node.price(1, int(relation.replaces))
         self._refuse_uncounted(node)
         return _price_of(node, self._with(relation), self.contribution)
 

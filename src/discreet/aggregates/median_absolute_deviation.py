@@ -30,7 +30,7 @@ import numpy as np
 from discreet.aggregates.intervals import Ends, Floats, added, hull, negated
 from discreet.aggregates.measurer import Measurer
 from discreet.aggregates.noisy_totals import Box, Intervals, Noisy
-from discreet.aggregates.quantile import QuantilesEstimator, measure_quantile
+from discreet.aggregates.quantile import QuantilesEstimator, measure_quantile, quantile_interval
 from discreet.plan.estimator import Choice, Estimator, NoiseForecast, Predicted
 from discreet.plan.pricing.group_sensitivity import ReleaseInput
 from discreet.plan.pricing.release_parts import QuantileLevel
@@ -82,8 +82,8 @@ class MedianAbsoluteDeviation(Estimator):
     def range(self, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
         """Return the interval (key ``mad-interval``); several coordinates divide the chance."""
         missed = (1 - known.confidence) / (max(coordinates, 1) * len(self.quantiles.each))
-        sure = replace(known, confidence=1 - missed)
-        ends = [quantile.interval(sure) for quantile in self.quantiles.each]
+        each = self.quantiles.each
+        ends = [quantile_interval(quantile, known.noisy, 1 - missed) for quantile in each]
         apart = [_size(added(end, negated(ends[_MIDDLE]))) for end in ends]
         low = np.sort(np.stack([each[0] for each in apart]), axis=0)[_NEAREST]
         high = np.sort(np.stack([each[1] for each in apart]), axis=0)[_FARTHEST]

@@ -24,7 +24,7 @@ each have this chance, not all of them together.
     the two, of counts that chose their groups    the same, clear of the threshold (``clear-count``)
     variances, formulas     a box: the intervals of all totals that are needed, at a confidence of
                             which all together are left with the one asked for (``joint-box``)
-    quantiles               from the leaf chosen below it to the one above (``quantile-ends``)
+    quantiles               a part of a span of leaves around it, or leaves below and above it
 
 Theorem (key ``joint-box``).  Let independent noises stay within r_1, ..., r_k with chances
 c**(1/k) each.  Then all of them do with chance c, and with this chance the range of a function over

@@ -12,25 +12,33 @@ end the largest from above at its level or a lower one, which holds what the end
 A quantile that was chosen outside of its own interval is moved to the nearer end; that keeps the
 order, since values and both ends rise.
 
-Ends are chosen each for itself, or both by one choice of how far they are from the value (key
-``quantile-span``), or read from a tree.
-
 Definition.  What a quantile is, is defined in :mod:`discreet.plan.noise_errors`: any
 number between the two values whose ranks are next to it.  Its interval goes from the lower edge of
-the leaf that was chosen below it to the upper edge of the one that was chosen above it.  An end
-that nothing was chosen for, or that misses more often than the confidence allows, is at the bounds
-of the values.
+one leaf to the upper edge of another.  An end that nothing was chosen for, or that misses more
+often than the confidence allows, is at the bounds of the values.
+
+Ends of one quantile of its own follow from a *span* (key ``quantile-span``), w leaves on both sides
+of the value, which was chosen to hold about T ranks on each side.  If rows are spread evenly there,
+the value misses its rank by more than s ln(1 / m) with a chance of about m, for its scale s, and
+the next row is a rank away.  So the interval at confidence 1 - m goes w (s ln(1 / m) + 1) / T
+leaves to both sides, rounded up, and from bound to bound if no smaller span than all leaves was
+large enough.  How well it holds depends on the rows: it holds too often where most are equal to the
+value, and less often next to a crowd outside of it that is smaller than T ranks.
+
+Ends of many quantiles are read from a tree, and those of extreme values were chosen themselves.
 Theorem (key ``quantile-ends``; the accuracy of the exponential mechanism, McSherry and Talwar
-2007, on one side).  Each end misses with a chance of at most (1 - confidence) / 2, the only end of
-the lowest and of the highest value with at most 1 - confidence.  So the interval holds the
-quantile with the confidence, regardless of the values, and however few. If the leaf from below is
-above the one from above, one of them missed; the interval then holds both.  A value next to the
+2007, on one side).  Each end that was chosen or read misses with a chance of at most
+(1 - confidence) / 2, the only end of the lowest and of the highest value with at most
+1 - confidence.  So their interval holds the quantile with the confidence, regardless of the values,
+and however few. If the leaf from below is above the one from above, one of them missed; the
+interval then holds both.  A value next to the
 edge of a leaf may be counted in the leaf beside it, if floats are rounded; so edges are moved
 outward by more than that.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -46,7 +54,7 @@ from discreet.errors import WrongType
 from discreet.exact import float_down, float_up, with_article
 from discreet.plan.binding.value_facts import value_where_counted
 from discreet.plan.estimator import Choice, Estimator, NoiseForecast, Predicted, four_digits_up
-from discreet.plan.noise_errors import coordinate_confidence, ranks_around, ranks_aside
+from discreet.plan.noise_errors import coordinate_confidence, ranks_aside
 from discreet.plan.pricing.group_sensitivity import QuantileChoice, QuantileSpan, ReleaseInput
 from discreet.plan.pricing.quantile_tree import TreeChoice
 from discreet.plan.pricing.release_parts import QuantileLevel
@@ -61,6 +69,7 @@ from discreet.requests.raw_totals import Integers
 
 _EDGE_ROUNDING: Final = Fraction(1, 1 << 48)
 _HALF: Final = Fraction(1, 2)
+_EVERYTHING: Final = 1 << 52
 _LEVELS: Final = {"MIN": Fraction(0), "MAX": Fraction(1)}
 
 
@@ -113,6 +122,10 @@ class QuantileEstimator(Estimator):
         return typed_values(weighted([(self.grid.width, leaves), (self.grid.value(0), ones)]), kind)
 
     def interval(self, known: Intervals) -> Ends:
+        """Return everything if nothing was spent on an interval."""
+        _, below, above = rising_leaves(self.measure, known.noisy)[self.level]
+        if below is None and above is None:
+            return everything(known.noisy.size)
         return quantile_interval(self, known.noisy, known.confidence)
 
     def range(self, known: Intervals, box: Box, coordinates: int = 0) -> Ends:
@@ -199,24 +212,24 @@ def measure_quantile(
 
 
 def _ranks(name: str, choices: tuple[Choice, ...], forecast: NoiseForecast) -> Predicted:
-    """Forecast the worst of some quantiles, and of the ends of their intervals."""
+    """Forecast the worst of some quantiles, and of ends that were aimed aside for any rows."""
     wanted = {(measure, level) for measure, level, _ in choices}
     found = [
         each
         for each in forecast.releases.choices
-        if isinstance(each, QuantileChoice | QuantileSpan | TreeChoice) and each.use in wanted
+        if isinstance(each, QuantileChoice | TreeChoice) and each.use in wanted
     ]
     values = [each for each in found if each.is_value]
     ranks, ends = (
         max(_rank(each, forecast.confidence) for each in some) for some in (values, found)
     )
     words = f"± {four_digits_up(ranks)} ranks"
-    if any(choice.side == 0 for choice in values):
+    if len(found) > len(values):
         words += f", in an interval of up to {four_digits_up(ends)} on each side"
     return Predicted(output=name, half_width=ranks, words=words, reach=ends)
 
 
-def _rank(choice: QuantileChoice | QuantileSpan | TreeChoice, confidence: Fraction) -> Fraction:
+def _rank(choice: QuantileChoice | TreeChoice, confidence: Fraction) -> Fraction:
     """Return how many ranks a choice is from its level, at most."""
     if isinstance(choice, TreeChoice):
         return choice.farthest(1 - confidence)
@@ -231,7 +244,10 @@ Rising = tuple[Integers, Chosen | None, Chosen | None]
 
 
 def rising_leaves(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
-    """Return the leaves of a histogram at all levels: they rise, and are between their ends."""
+    """Return the leaves of a histogram at all levels: they rise, and are between their ends.
+
+    Ends of a span are those of all of it, and may be beyond the first or the last leaf.
+    """
     if measure not in noisy.known:
         noisy.known[measure] = _risen(measure, noisy)
     rising: dict[Fraction, Rising] = noisy.known[measure]
@@ -240,14 +256,14 @@ def rising_leaves(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
 
 def _risen(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
     sides: dict[int, dict[Fraction, Chosen]] = {-1: {}, 0: {}, 1: {}}
+    spans: dict[Fraction, Chosen] = {}
     for chosen in noisy.chosen:
         name, level = chosen.choice.use
         if name != measure or not isinstance(level, Fraction):
             continue
         if isinstance(chosen.choice, QuantileSpan):
-            value, last = sides[0][level].leaves, chosen.choice.leaves - 1
-            sides[-1][level] = replace(chosen, leaves=np.maximum(value - chosen.leaves, 0))
-            sides[1][level] = replace(chosen, leaves=np.minimum(value + chosen.leaves, last))
+            wide = np.where(chosen.leaves < chosen.choice.leaves - 1, chosen.leaves, _EVERYTHING)
+            spans[level] = replace(chosen, leaves=wide)
         else:
             sides[chosen.choice.side][level] = chosen
     levels = sorted(sides[-1] | sides[0] | sides[1])
@@ -262,6 +278,9 @@ def _risen(measure: str, noisy: Noisy) -> dict[Fraction, Rising]:
         if level in below and level in above:
             ends = below[level].leaves, above[level].leaves
             values[level] = np.clip(values[level], np.minimum(*ends), np.maximum(*ends))
+    for level, span in spans.items():
+        below[level] = replace(span, leaves=values[level] - span.leaves)
+        above[level] = replace(span, leaves=values[level] + span.leaves)
     return {level: (values[level], below.get(level), above.get(level)) for level in levels}
 
 
@@ -302,14 +321,30 @@ def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fra
     >>> [end.tolist() for end in quantile_interval(median, noisy, Fraction(99, 100))]
     [[0.0], [110.0]]
     """
-    _, below, above = rising_leaves(quantile.measure, noisy)[quantile.level]
-    inside = 0 < quantile.level < 1
-    missed = (1 - confidence) / (2 if inside else 1)
-    first = np.zeros(noisy.size, np.int64)
-    last = np.full(noisy.size, quantile.grid.leaves - 1, np.int64)
-    low = below.leaves if below is not None and _enough(below, quantile.level, missed) else first
-    high = above.leaves if above is not None and _enough(above, quantile.level, missed) else last
-    return quantile_edges(quantile.grid, np.minimum(low, high), np.maximum(low, high))
+    value, *chosen = rising_leaves(quantile.measure, noisy)[quantile.level]
+    missed, last = 1 - confidence, quantile.grid.leaves - 1
+    ends = [np.zeros(noisy.size, np.int64), np.full(noisy.size, last, np.int64)]
+    for place, end in enumerate(chosen):
+        if isinstance(end, Chosen) and isinstance(end.choice, QuantileSpan):
+            aside = (end.leaves - value) * _part(quantile, noisy, end.choice, missed)
+            outward = np.copysign(np.ceil(np.abs(aside)), aside).astype(np.int64)
+            ends[place] = np.clip(value + outward, 0, last)
+        elif isinstance(end, Chosen):
+            rare = missed / (2 if 0 < quantile.level < 1 else 1)
+            if _enough(end, quantile.level, rare):
+                ends[place] = end.leaves
+    return quantile_edges(quantile.grid, np.minimum(*ends), np.maximum(*ends))
+
+
+def _part(quantile: QuantileEstimator, noisy: Noisy, span: QuantileSpan, missed: Fraction) -> float:
+    """Return which part of a span a value misses by, but for some chance, if rows are even."""
+    scale = next(
+        each.choice.mechanism.scale
+        for each in noisy.chosen
+        if isinstance(each.choice, QuantileChoice)
+        and each.choice.use == (quantile.measure, quantile.level)
+    )
+    return min(1.0, (float_up(scale) * -math.log(missed) + 1.0) / span.offset)
 
 
 def _enough(chosen: Chosen, level: Fraction, missed: Fraction) -> bool:
@@ -317,8 +352,6 @@ def _enough(chosen: Chosen, level: Fraction, missed: Fraction) -> bool:
     choice = chosen.choice
     if isinstance(choice, TreeChoice):
         return choice.missed <= missed
-    if isinstance(choice, QuantileSpan):
-        return ranks_around(level, choice.mechanism, 2 * missed) <= choice.offset
     assert isinstance(choice, QuantileChoice)  # noqa: S101 (there is no other)
     need = ranks_aside(level, choice.mechanism, missed, above=choice.side > 0)
     return need <= abs(choice.offset)

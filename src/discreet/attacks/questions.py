@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from discreet.accounting import Budget
 from discreet.attacks.subjects import Answers, Raised
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import DiscreetError, WrongKind
 from discreet.loss import PrivacyLoss
 from discreet.noise import SYSTEM

@@ -154,7 +154,10 @@ ParamOption = Annotated[
 ]
 IntervalsOption = Annotated[
     str | None,
-    typer.Option("--intervals", help="noise, or population: with sampling, at no extra price."),
+    typer.Option(
+        "--intervals",
+        help="noise; population: with sampling, at no extra price; none: all for the quantiles.",
+    ),
 ]
 OtherOption = Annotated[
     bool, typer.Option("--other", help="One more row for all groups that are not shown; free.")

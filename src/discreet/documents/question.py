@@ -30,6 +30,7 @@ from discreet.errors import WrongKind
 from discreet.plan import estimate, estimate_limits, limits, share_cut
 from discreet.query import expressions, question, relations, source_text, types
 from discreet.query.question import Question
+from discreet.release.population import check_intervals
 
 _LONGEST: Final = 100_000
 _DEEPEST: Final = 200
@@ -65,6 +66,11 @@ def _params(value: object) -> object:
     if value is None:
         return None
     raise _refused("'params' is neither a list nor an object")
+
+
+def _kind_of_intervals(value: object) -> object:
+    """Return a word, also for what Python takes: False is none."""
+    return None if value is None or value is True else check_intervals(value)
 
 
 def _few(values: Any) -> Any:
@@ -134,7 +140,9 @@ class QuestionDocument(Document):
     limits_epsilon: _Number = None
     share_cut_epsilon: _Number = None
     confirm: Annotated[bool, Field(strict=True)] = False
-    intervals: Literal["noise", "population"] | None = None
+    intervals: Annotated[
+        Literal["noise", "population", "none"] | None, BeforeValidator(_kind_of_intervals)
+    ] = None
     other: Annotated[bool, Field(strict=True)] = Field(
         default=False, description="One more row, for all groups that are not shown."
     )

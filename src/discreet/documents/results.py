@@ -155,7 +155,7 @@ class StandingDocument(Part):
             left=preview.left or None,
             part=None if preview.part is None else float(preview.part),
             cost=None if preview.cost is None else float(preview.cost),
-            notes=(*preview.notes, *([preview.better] if preview.better else [])),
+            notes=preview.notes,
         )
 
 
@@ -447,6 +447,7 @@ class ColumnDocument(Part):
     low: str | None = None
     high: str | None = None
     categories: tuple[Any, ...] | None = None
+    nullable: bool = True
 
 
 class TableDocument(Part):
@@ -486,6 +487,7 @@ def _column(facts: Any) -> ColumnDocument:
         low=None if facts.low is None else str(facts.low),
         high=None if facts.high is None else str(facts.high),
         categories=None if categories is None else tuple(map(_value, categories)),
+        nullable=facts.nullable,
     )
 
 

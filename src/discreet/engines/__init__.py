@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.doors import open_door
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Columns, Engine, Performance, SparkPerformance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import Columns, Engine, HashOrder, Performance, SparkPerformance
 from discreet.engines.sources.files import Database
 
 if TYPE_CHECKING:  # another engine is loaded when first used

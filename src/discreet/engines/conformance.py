@@ -19,8 +19,7 @@ from typing import Final, final
 import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Engine
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import Engine, HashOrder
 from discreet.errors import DiscreetError, EngineFailed, UnsupportedSQL
 from discreet.query.expressions import (
     Aggregate,

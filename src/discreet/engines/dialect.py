@@ -28,6 +28,10 @@ from discreet.errors import UnsupportedSQL
 from discreet.noise import SYSTEM
 from discreet.query.types import Scalar, Type
 
+GROUPS: Final = "groups"
+VALUES: Final = "values"
+LEAVES: Final = "leaves"
+"""The purposes of an order of hashes."""
 SALT: Final = f"salt {SYSTEM.bits(128):032x}"
 """What stands for the salt in a statement until it runs; no question can hold it."""
 _NULL: Final = verbatim("NULL")
@@ -224,9 +228,9 @@ class Dialect(Writer):
         return self.text(SALT)
 
     def place(self, purpose: str, values: Sequence[tuple[Node, Type]], *, portable: bool) -> Node:
-        """Return where values come in an order that nobody can foresee without the salt.
+        """Return where values come in an order that is unpredictable without the salt.
 
-        The portable order is that of MD5 of their canonical text (:mod:`.hash_order`).
+        The portable order is that of MD5 of their canonical text (``engine.HashOrder``).
         """
         if not portable and self.has("hash"):
             node = self.op("hash", x=purpose, y=self.cast(self.salt(), Type.INTEGER))
@@ -247,7 +251,7 @@ class Dialect(Writer):
         portable: bool,  # noqa: ARG002
     ) -> Node:
         """Return the number from 0 to the limit - 1 that belongs to values."""
-        hashed = self.op("md5", x=self._canonical("leaves", values))
+        hashed = self.op("md5", x=self._canonical(LEAVES, values))
         return self.sql(":x % :limit", x=self.op("hex number", x=hashed), limit=limit)
 
     def _canonical(self, purpose: str, values: Sequence[tuple[Node, Type]]) -> Node:

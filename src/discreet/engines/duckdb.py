@@ -16,6 +16,9 @@ memory.  What joins, sums, windows and sorts hold longer goes to disk if it does
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, final
 from weakref import finalize
@@ -25,16 +28,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.duckdb_dialect import DUCKDB
-from discreet.engines.engine import Columns, Performance
+from discreet.engines.engine import Columns, HashOrder, Performance
 from discreet.engines.execution import run_sanitized, stopped_error
 from discreet.engines.fragments import select
-from discreet.engines.hash_order import HashOrder
-from discreet.engines.sources.cell_checks import (
-    FROM_CELLS,
-    check_cells,
-    check_packed,
-    statistics_hold,
-)
+from discreet.engines.sources.cell_checks import check_cells, check_packed
 from discreet.engines.sources.files import CsvFiles, DatabaseTable, ParquetFiles, collated, pattern
 from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.open_source import open_source
@@ -50,7 +47,6 @@ from discreet.engines.sources.stored_columns import (
     stored_form,
     unknown_table,
 )
-from discreet.engines.spill import SpillFolder
 from discreet.engines.sql_engine import PreparedRequest, SqlEngine
 from discreet.errors import UnsupportedSQL
 from discreet.query.functions import LONGEST_TEXT
@@ -70,13 +66,18 @@ SETTINGS: Final[Mapping[str, Any]] = {
 """What every DuckDB runs with, here and in the tasks of Spark."""
 
 _NONE: Final[Mapping[str, pa.Table]] = {}
-_ALL_ROWS: Final = 2**63 - 1
 _CHUNK: Final = 10**6
+_FROM_CELLS: Final = "SET disabled_optimizers = 'statistics_propagation'"
+"""Makes DuckDB leave the statistics of files alone (T2).
+
+It drops filters and clamps that they make superfluous, and no statistics reveal NaN, which it takes
+to be above all numbers.
+"""
 
 
 @final
 class Connection:
-    """The sources as views, in a database of their own that nobody can change."""
+    """The sources as views, in a read-only database of their own."""
 
     __slots__ = (
         "__weakref__",
@@ -86,7 +87,6 @@ class Connection:
         "_sources",
         "_stamps",
         "_swept",
-        "_unpruned",
         "_views",
         "columns",
         "stored",
@@ -98,17 +98,16 @@ class Connection:
         sources = {table: open_source(data, table=table) for table, data in tables.items()}
         self._sources = {folded(table): source for table, source in sources.items()}
         self._stamps = {folded(table): source.stamp for table, source in sources.items()}
-        folder = SpillFolder()  # for what does not fit in memory
-        self._swept = finalize(self, folder.remove)
+        folder = tempfile.mkdtemp(prefix="discreet-")  # its owner's alone; rows may go there
+        self._swept = finalize(self, _remove, folder, os.getpid())
         self._connection = duckdb.connect(
-            config={**SETTINGS, "temp_directory": folder.path, **_limits(performance)}
+            config={**SETTINGS, "temp_directory": folder, **_limits(performance)}
         )
         bar = self._connection.execute("SELECT current_setting('enable_progress_bar')")
         if bar.fetchall() == [(True,)]:  # stdout is for answers; Jupyter may not let it be set
             self._connection.execute("SET enable_progress_bar = false")
         self._views: dict[str, str] = {}
         self._slow: set[str] = set()
-        self._unpruned: dict[str, str] = {}
         self._native: dict[str, dict[str, str]] = {}
         try:
             self._view(sources)
@@ -128,7 +127,8 @@ class Connection:
             if isinstance(source, CsvFiles):
                 self._slow.add(view)
             self._native[folded(table)] = self._viewed(source, f"source {number}", view, table)
-        self._check_statistics(sources)
+        if any(isinstance(source, ParquetFiles) for source in sources.values()):
+            self._connection.execute(_FROM_CELLS)
         self.stored: dict[str, dict[str, StoredColumn]] = {
             table: self._stored(source, table) for table, source in sources.items()
         }
@@ -153,22 +153,11 @@ class Connection:
     def _described(self, source: TableSource, alias: str, view: str) -> dict[str, str]:
         sql = source.attach(self._connection, alias)
         self._connection.execute(f"CREATE TEMP VIEW {name(view)} AS SELECT * FROM {sql}")  # noqa: S608 (quoted names)
-        self._unpruned[view] = f"{sql} LIMIT {_ALL_ROWS}"
         described = self._connection.execute(f"DESCRIBE {name(view)}").fetchall()
         if not described:
             raise LookupError
         cell = source.cell if isinstance(source, CsvFiles) else None
         return {column: cell or kind for column, kind, *_ in described}
-
-    def _check_statistics(self, sources: Mapping[str, TableSource]) -> None:
-        """Let DuckDB use no statistics of files if some of them are not true of the cells."""
-        for table, source in sources.items():
-            if isinstance(source, ParquetFiles):
-                native = self._native[folded(table)]
-                if not statistics_hold(self._connection, source.paths, native):
-                    self._read_all_pages()
-                    self._connection.execute(FROM_CELLS)
-                    return
 
     def _stored(self, source: TableSource, table: str) -> dict[str, StoredColumn]:
         """Return how a source holds its columns."""
@@ -239,35 +228,10 @@ class Connection:
         for alias, table in tables.items():
             self._connection.register(alias.strip('"'), table)
         try:
-            return self._read(statement, chunk)
+            return self._connection.sql(statement).to_arrow_table(chunk)
         finally:
             for alias in tables:
                 self._connection.unregister(alias.strip('"'))
-
-    def _read(self, statement: str, chunk: int) -> pa.Table:
-        """Run a statement; if it fails, run it once more on cells alone.
-
-        To pass over pages, a reader looks at statistics and Bloom filters, which lie beside the
-        cells and are not read when a source is opened: if those are damaged, only questions with
-        some filters fail.  A limit that no table reaches keeps filters from the reader, which then
-        reads what it read at opening.
-        """
-        try:
-            return self._connection.sql(statement).to_arrow_table(chunk)
-        except (duckdb.InterruptException, duckdb.OutOfMemoryException):
-            raise
-        except duckdb.Error:
-            pass
-        self._read_all_pages()
-        return self._connection.sql(statement).to_arrow_table(chunk)
-
-    def _read_all_pages(self) -> None:
-        """Keep filters from the readers of all sources."""
-        while self._unpruned:
-            view, sql = self._unpruned.popitem()
-            self._connection.execute(
-                f"CREATE OR REPLACE TEMP VIEW {name(view)} AS SELECT * FROM {sql}"  # noqa: S608
-            )
 
     def cell_counts(self, table: str) -> dict[str, int]:
         """Count the cells of each column that are not NULL as they are stored; for the owner."""
@@ -292,6 +256,12 @@ class Connection:
         self._sources = {}
         self._connection.close()
         self._swept()
+
+
+def _remove(folder: str, owner: int) -> None:
+    """Remove a folder, unless a fork of its process ends."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _bytes(limit: str) -> int:
@@ -372,11 +342,14 @@ class DuckDB(SqlEngine):
         """Return how a table is read."""
         return self._connection.scan(scan)
 
+    def check_possible(self, request: EngineRequest) -> None:
+        """Refuse what may need more memory than there is: all else can be printed, and is later."""
+        check_memory(request, self._connection.memory)
+
     def check(self, request: EngineRequest) -> PreparedRequest:
         """Refuse what cannot be printed, and what may need more memory than there is."""
-        prepared = super().check(request)
-        check_memory(request, self._connection.memory)
-        return prepared
+        self.check_possible(request)
+        return super().check(request)
 
     def cell_counts(self, table: str) -> Mapping[str, int]:
         """Count the cells of each column that the source holds; for the owner's check alone."""

@@ -2,11 +2,14 @@
 
 Trust: kernel (T2).  An overflow, a division by zero or a root of a negative number is NULL.  No
 string grows beyond ``LONGEST_TEXT`` bytes, and no day leaves the years 1 to 9999.
+
+A bare NULL has no type.  A *clamp* moves a value between two literals.  What lies between bounds
+that follow from clamps alone (key ``fact-rules``) needs no guard: no bound of a column is believed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from string import ascii_lowercase, ascii_uppercase
@@ -14,11 +17,12 @@ from typing import Final, final
 
 from discreet.engines.dialect import Dialect, Value, nearest_float
 from discreet.engines.fragments import Node, call, chosen, in_pairs, joined, number
-from discreet.engines.ranges import clamp_of, kind_of, lies_inside, range_of, shared
+from discreet.errors import WrongType
+from discreet.plan.binding.value_facts import KnownFacts, facts_of
 from discreet.query.expression_types import FUNCTIONS, ColumnTypes
 from discreet.query.expressions import Call, Case, Cast, Column, Expression, Literal
 from discreet.query.functions import LONGEST_TEXT
-from discreet.query.types import Scalar, Type
+from discreet.query.types import LARGEST, NUMBERS, SMALLEST, Scalar, Type
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TEXT_FORMS: Final = {
@@ -31,19 +35,23 @@ TEXT_FORMS: Final = {
 
 _MEETING: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "IN", "RANGE_BUCKET"})
 _FARTHEST: Final = 2**31 - 1
+_EXTREMES: Final = frozenset({"GREATEST", "LEAST"})
+_FAR_BITS: Final = 1000
+_FAR: Final = 2**_FAR_BITS
 
 
 @final
 class Expressions:
     """Prints expressions over columns of known types."""
 
-    __slots__ = ("_column", "_dialect", "_sql", "_types")
+    __slots__ = ("_cells", "_column", "_dialect", "_sql", "_types")
 
     def __init__(self, dialect: Dialect, types: Mapping[str, Type]) -> None:
         """Take a dialect and the types of columns."""
         self._dialect = dialect
         self._sql, self._column = dialect.sql, dialect.column
         self._types = types if isinstance(types, ColumnTypes) else ColumnTypes(types)
+        self._cells = KnownFacts({}, self._types)
 
     def node(self, expression: Expression, to: Type | None = None) -> Node:
         """Return the SQL of an expression, perhaps as a number of another type."""
@@ -62,7 +70,7 @@ class Expressions:
                 return self._literal(value, kind)
             case Cast(argument=argument, to=to):
                 read = self.value(argument)
-                if read.whole and not read.open and range_of(expression, self._types) is not None:
+                if read.whole and not read.open and self.bounds(expression) is not None:
                     return Value(self._dialect.cast(read.node, to), to)  # no guard is needed
                 return self._cast(read, to)
             case Case():
@@ -72,6 +80,17 @@ class Expressions:
             case _:
                 message = f"{type(expression).__name__} is not an expression over one row"
                 raise TypeError(message)
+
+    def bounds(self, expression: Expression) -> tuple[Fraction, Fraction] | None:
+        """Return the bounds of a number whatever cells hold; None if the engine might round it."""
+        if kind_of(expression, self._types) not in NUMBERS:
+            return None
+        try:
+            found = facts_of(expression, self._cells)
+        except WrongType:  # a NULL without a type is in it
+            return None
+        outside = found.bounds and (found.bounds[0] < SMALLEST or found.bounds[1] > LARGEST)
+        return None if found.type is Type.INTEGER and outside else found.bounds
 
     def _literal(self, value: Scalar, kind: Type | None) -> Value:
         if kind is Type.FLOAT and value is not None:
@@ -131,12 +150,12 @@ class Expressions:
             )
         ]
         if call.function in {"+", "-", "*"}:
-            bounded = range_of(call, self._types) is not None
+            bounded = self.bounds(call) is not None
             return self._arithmetic(call.function, *arguments, bounded=bounded)
         return _PRINTERS[call.function](self, *arguments)
 
     def _clamped(self, call: Call, parts: list[Value]) -> Value:
-        if parts[0].kind is Type.INTEGER and lies_inside(call, self._types):
+        if parts[0].kind is Type.INTEGER and self._lies_inside(call):
             return parts[0]
         kind = shared(part.kind for part in parts)
         value, low, high = (self._converted(part, kind) for part in parts)
@@ -144,6 +163,13 @@ class Expressions:
             [self._dialect.closed(value)], lambda x: clamped(self._dialect, x, low.node, high.node)
         )
         return Value(node, kind)
+
+    def _lies_inside(self, call: Call) -> bool:
+        """Whether a clamp of a number changes nothing."""
+        parts = clamp_of(call)
+        within = None if parts is None else self.bounds(parts[0])
+        ends = [] if parts is None else [parts[1].value, parts[2].value]
+        return within is not None and ends[0] <= within[0] and within[1] <= ends[1]  # type: ignore[operator]
 
     # --- numbers ------------------------------------------------------------------------------
 
@@ -400,6 +426,81 @@ class Expressions:
             )
 
         return Value(dialect.once([day.node], body), Type.DATE)
+
+
+def kind_of(expression: Expression, columns: Mapping[str, Type]) -> Type | None:
+    """Return the type of a bound expression, or None for a NULL that fits every type.
+
+    >>> kind_of(Literal(1), {}), kind_of(Literal(None), {})
+    (INTEGER, None)
+    """
+    types = columns if isinstance(columns, ColumnTypes) else ColumnTypes(columns)
+    try:
+        return types.type_of(expression)
+    except WrongType:  # bound expressions are well typed, and so this is a NULL without a type
+        return None
+
+
+def shared(kinds: Iterable[Type | None]) -> Type | None:
+    """Return the type in which values of these types meet.
+
+    >>> shared([Type.INTEGER, None, Type.FLOAT])
+    FLOAT
+    """
+    found: Type | None = None
+    for kind in kinds:
+        if kind is None or kind is found:
+            continue
+        if found is not None:
+            return Type.FLOAT
+        found = kind
+    return found
+
+
+def clamp_of(call: Call) -> tuple[Expression, Literal, Literal] | None:
+    """Return the value and the bounds of a clamp of numbers; None if a call is something else.
+
+    >>> low, high = Literal(0), Literal(9)
+    >>> clamp_of(Call("GREATEST", (Call("LEAST", (Column("x"), high)), low)))
+    (Column(name='x', table=None), Literal(value=0), Literal(value=9))
+    """
+    if call.function not in _EXTREMES:  # most are not
+        return None
+    match call:
+        case (
+            Call(
+                function="GREATEST",
+                arguments=(
+                    Call(function="LEAST", arguments=(value, Literal() as high)),
+                    Literal() as low,
+                ),
+            )
+            | Call(
+                function="LEAST",
+                arguments=(
+                    Call(function="GREATEST", arguments=(value, Literal() as low)),
+                    Literal() as high,
+                ),
+            )
+        ):
+            return (value, low, high) if _rising(low, high) else None
+        case _:
+            return None
+
+
+def _rising(low: Literal, high: Literal) -> bool:
+    """Whether both are numbers that every float can be compared with, in order."""
+    if low.type not in NUMBERS or high.type not in NUMBERS:
+        return False
+    ends = low.value, high.value
+    return all(map(_is_near, ends)) and ends[0] <= ends[1]  # type: ignore[operator]
+
+
+def _is_near(number: Scalar) -> bool:
+    """Whether a number is between -2**1000 and 2**1000; its length in bits mostly tells."""
+    assert isinstance(number, int | Fraction)  # noqa: S101  (for the type checker)
+    bits = number.numerator.bit_length() - number.denominator.bit_length()
+    return bits < _FAR_BITS or -_FAR < number < _FAR
 
 
 def clamped(dialect: Dialect, value: Node, low: Node, high: Node) -> Node:

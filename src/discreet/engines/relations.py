@@ -15,13 +15,12 @@ rounded to a float.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import md5
 from typing import Final, assert_never, final
 
 from sqlglot import exp
 
 from discreet.engines.dialect import Dialect
-from discreet.engines.expressions import Expressions
+from discreet.engines.expressions import Expressions, kind_of
 from discreet.engines.fragments import (
     Node,
     both,
@@ -32,8 +31,6 @@ from discreet.engines.fragments import (
     select,
     source_of,
 )
-from discreet.engines.hash_order import Value as RowValue
-from discreet.engines.ranges import kind_of
 from discreet.query.expression_types import ColumnTypes, columns, typed
 from discreet.query.expressions import (
     Aggregate,
@@ -74,17 +71,6 @@ _RANKS: Final = {
 _RANKED: Final = frozenset({"ROW_NUMBER", "FIRST_VALUE", "LAG", "LEAD"})
 _WINDOWS: Final = frozenset({*_RANKED, "COUNT", "SUM", "MIN", "MAX", "RANK", "DENSE_RANK"})
 _SCALE: Final = 2**80
-
-
-def tie_breaker(value: RowValue) -> RowValue:
-    """Return what stands for a value if rows agree in the order of a window.
-
-    >>> tie_breaker("ward"), len(tie_breaker("a" * 100))
-    ('ward', 32)
-    """
-    if not isinstance(value, str) or len(written := value.encode("utf-8", "surrogatepass")) <= LONG:
-        return value
-    return md5(written, usedforsecurity=False).hexdigest()
 
 
 def without_windows(

@@ -17,11 +17,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.engines.dialect import Value
-from discreet.engines.engine import Columns, SparkPerformance
+from discreet.engines.engine import Columns, HashOrder, SparkPerformance
 from discreet.engines.execution import run_sanitized
 from discreet.engines.expressions import Expressions, in_years
 from discreet.engines.fragments import Node, select
-from discreet.engines.hash_order import HashOrder
 from discreet.engines.local_tables import LocalTables
 from discreet.engines.sources.identity import Identity, identified
 from discreet.engines.sources.source import check_names
@@ -140,7 +139,7 @@ class Spark(SqlEngine):
         return select(columns, self._view(id(source.frame), lambda: source.selected(every)))
 
     def _view(self, key: object, made: Callable[[], DataFrame]) -> str:
-        """Return the name of a temporary view, which nobody else can guess."""
+        """Return an unguessable name for a temporary view."""
         if key not in self._views:
             name = _view_name()
             made().createOrReplaceTempView(name)

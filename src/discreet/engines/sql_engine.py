@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, final
 
 import pyarrow as pa
 from sqlglot import exp, parse_one
 
 from discreet.engines.dialect import SALT, Dialect
-from discreet.engines.engine import ClosingEngine, Columns
+from discreet.engines.engine import Engine, HashOrder
 from discreet.engines.execution import run_interruptibly, run_sanitized
 from discreet.engines.fragments import deep_trees
-from discreet.engines.hash_order import HashOrder
 from discreet.engines.relations import Relations
-from discreet.engines.sources.identity import Identity, run_if_unchanged, scanned_tables
+from discreet.engines.sources.identity import run_if_unchanged, scanned_tables
 from discreet.engines.statements import PublicTable, public_tables, statements
 from discreet.requests.engine_request import EngineRequest
 from discreet.requests.raw_totals import (
@@ -35,7 +34,7 @@ from discreet.requests.raw_totals import (
     integers,
     sparse_leaves,
 )
-from discreet.requests.table_schema import Schema, StoredColumn
+from discreet.requests.table_schema import Schema
 
 if TYPE_CHECKING:  # for the type checker
     from discreet.query.relations import Relation, Scan
@@ -56,7 +55,7 @@ class PreparedRequest:
     leaves: Mapping[str, str]
 
 
-class SqlEngine(ClosingEngine):
+class SqlEngine(Engine):
     """An engine that runs the statements of :mod:`discreet.engines.statements`."""
 
     __slots__ = ("_checked", "_lock")
@@ -70,6 +69,14 @@ class SqlEngine(ClosingEngine):
         self._checked: PreparedRequest | None = None
         self._lock = threading.Lock()
 
+    def __enter__(self) -> Self:
+        """Return the engine itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Release the data."""
+        self.close()
+
     @abstractmethod
     def scan(self, scan: Scan) -> exp.Select:
         """Return how a table is read: its columns as values of our types, which cannot fail."""
@@ -78,17 +85,9 @@ class SqlEngine(ClosingEngine):
     def fetch(self, statement: str, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Run a statement of the snapshot, with tables of public groups if they are handed over."""
 
-    @abstractmethod
-    def identities(self, tables: Iterable[str]) -> Mapping[str, Identity]:
-        """Return the state that tables were opened in; refuse what has changed since."""
-
-    @abstractmethod
-    def tables(self) -> Mapping[str, Columns]:
-        """Return the columns of every table."""
-
-    @abstractmethod
-    def stored(self) -> Mapping[str, Mapping[str, StoredColumn]]:
-        """Return how the source of every table stores its columns."""
+    def cell_counts(self, table: str) -> Mapping[str, int]:  # noqa: ARG002
+        """Count the cells of each column that are not NULL in the source; for the owner alone."""
+        return {}
 
     def learn_schema(self, schema: Schema) -> None:  # noqa: ARG002
         """Learn whose rows the tables hold; most engines need not know."""

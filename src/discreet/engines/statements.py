@@ -20,7 +20,7 @@ from typing import Final, final
 
 from sqlglot import exp
 
-from discreet.engines.dialect import Dialect
+from discreet.engines.dialect import GROUPS, VALUES, Dialect
 from discreet.engines.expressions import Expressions, clamped
 from discreet.engines.fragments import (
     Node,
@@ -32,8 +32,6 @@ from discreet.engines.fragments import (
     select,
     source_of,
 )
-from discreet.engines.hash_order import GROUPS, VALUES
-from discreet.engines.ranges import range_of
 from discreet.engines.relations import PrintScan, Relations
 from discreet.query.expression_types import ColumnTypes, columns, typed
 from discreet.query.expressions import Expression, Literal
@@ -204,7 +202,7 @@ class _Builder:
         ]
         for name, key in zip(self.keys, request.keys, strict=True):
             node = print_.node(key.expression)
-            if key.type is Type.FLOAT:  # which zero somebody wrote must not be seen
+            if key.type is Type.FLOAT:  # the sign of a zero must not be seen
                 node = self.sql(":x + :zero", x=node, zero=self.dialect.literal(0, Type.FLOAT))
             shown.append(self.named(node, name))
         values = [f"x{at}" for at in range(len(measured))]
@@ -318,9 +316,9 @@ class _Builder:
     ) -> None:
         """Name what each unit adds to each group that it keeps, and before that its sums there."""
         own, capped = [*self.unit, *self.keys], {x for total, x in totals if total.rows is not None}
-        sums = {"n": self.sql("COUNT(*)")}
+        sums, print_ = {"n": self.sql("COUNT(*)")}, Expressions(self.dialect, self.types)
         for x, row in enumerate(measured):
-            ends = range_of(row, self.types)
+            ends = print_.bounds(row)
             most = None if ends is None else int(max(map(abs, ends)))
             sums[f"s{x}"] = self._sum(self.column(f"x{x}"), most)
             if x in capped:

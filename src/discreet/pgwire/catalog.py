@@ -56,7 +56,8 @@ TOO_MUCH: Final = "this question about tables takes too long, or is too large."
 Found: TypeAlias = tuple[list[tuple[str, int]], list[tuple[Any, ...]]]
 """Columns with the object ids of their types, and rows."""
 _FACTS: Final = (
-    "database TEXT, of_table INT, name TEXT, number INT, column_name TEXT, kind INT, facts TEXT"
+    "database TEXT, of_table INT, name TEXT, about TEXT, number INT, column_name TEXT, kind INT, "
+    "nullable BOOLEAN, facts TEXT"
 )
 _SCHEMAS: Final = {"pg_catalog": "pg", "information_schema": "info"}
 _CODES: Final = {
@@ -94,7 +95,7 @@ class Catalog:
         for table, columns in _layout().items():
             run(f"CREATE TABLE {table} ({', '.join(columns)})")
         for row in _facts(name, dataset):
-            run("INSERT INTO public_facts.columns VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            run("INSERT INTO public_facts.columns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         for statement in _script("contents.sql").split(";\n"):
             run(statement)
         run(_script("functions.sql"))
@@ -149,13 +150,17 @@ def _defined() -> frozenset[str]:
 def _facts(database: str, dataset: DatasetDocument) -> Iterator[list[Any]]:
     """Return what is public about columns: types, bounds and categories."""
     for at, (name, table) in enumerate(sorted(dataset.tables.items())):
+        about = "public" if table.public else f"protects {dataset.unit}"
         for number, column in enumerate(table.columns, 1):
             words = None
             if column.categories is not None:
                 words = f"one of: {', '.join(map(str, column.categories[:50]))}"
             elif column.low is not None and column.high is not None:
                 words = f"from {column.low} to {column.high}"
-            yield [database, 16384 + at, name, number, column.name, OIDS[column.type], words]
+            yield [
+                *(database, 16384 + at, name, about, number),
+                *(column.name, OIDS[column.type], column.nullable, words),
+            ]
 
 
 # --- translation ----------------------------------------------------------------------------------
@@ -333,8 +338,9 @@ _ALLOWED: Final = frozenset(_FUNCTIONS.split())
 
 
 def begin_process() -> None:
-    """End with the server, however that ends, and write nothing to its log."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    """End with the server, however that ends, and write nothing to its output or log."""
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

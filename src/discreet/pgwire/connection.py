@@ -421,8 +421,11 @@ class Connection:
             case "EXPLAIN":
                 text = re.sub(r"(?is)^\s*EXPLAIN\s+(\([^)]*\)\s*)?", "", statement.text)
                 plan = await self._plan(text, values)
-                lines = [[line] for line in plan.screen.splitlines()]
-                return Result("EXPLAIN", [("QUERY PLAN", 25)], lines)
+                known = plan.standing is not None and plan.standing.answered is not None
+                price = 0.0 if known else float(Fraction(next(iter(plan.price.paid.values()), "0")))
+                cost = f"{price:.15f}".rstrip("0").removesuffix(".")  # as tools find it (Superset)
+                lines = [f"question  (cost=0..{cost})", *plan.screen.splitlines()]
+                return Result("EXPLAIN", [("QUERY PLAN", 25)], [[line] for line in lines])
         if not statement.is_query:
             raise refused_statement(word)
         return await self._catalog(statement, values) or await self._asked(statement, values)

@@ -42,10 +42,11 @@ INSERT INTO pg.pg_class BY NAME
 INSERT INTO pg.pg_tables BY NAME SELECT DISTINCT 'public' AS schemaname, name AS tablename, 'owner' AS tableowner FROM public_facts.columns;
 INSERT INTO info.tables BY NAME SELECT DISTINCT database AS table_catalog, 'public' AS table_schema, name AS table_name, 'BASE TABLE' AS table_type, 'NO' AS is_insertable_into FROM public_facts.columns;
 INSERT INTO pg.pg_attribute BY NAME
-  SELECT of_table AS attrelid, column_name AS attname, number AS attnum, kind AS atttypid, -1 AS atttypmod, t.size AS attlen, '' AS attidentity, '' AS attgenerated, '' AS attcompression, 'p' AS attstorage, true AS attislocal
+  SELECT of_table AS attrelid, column_name AS attname, number AS attnum, kind AS atttypid, -1 AS atttypmod, t.size AS attlen, '' AS attidentity, '' AS attgenerated, '' AS attcompression, 'p' AS attstorage, true AS attislocal, NOT nullable AS attnotnull
   FROM public_facts.columns f JOIN pg.type_names t ON t.oid = f.kind;
 INSERT INTO info.columns BY NAME
-  SELECT database AS table_catalog, 'public' AS table_schema, f.name AS table_name, column_name, number AS ordinal_position, 'YES' AS is_nullable, t.full_name AS data_type, t.name AS udt_name, database AS udt_catalog, 'pg_catalog' AS udt_schema, 'NO' AS is_identity, 'NEVER' AS is_generated, 'NO' AS is_updatable, 'NO' AS is_self_referencing, NULL AS character_maximum_length, NULL AS numeric_precision, NULL AS numeric_scale, NULL AS datetime_precision
+  SELECT database AS table_catalog, 'public' AS table_schema, f.name AS table_name, column_name, number AS ordinal_position, CASE WHEN nullable THEN 'YES' ELSE 'NO' END AS is_nullable, t.full_name AS data_type, t.name AS udt_name, database AS udt_catalog, 'pg_catalog' AS udt_schema, 'NO' AS is_identity, 'NEVER' AS is_generated, 'NO' AS is_updatable, 'NO' AS is_self_referencing, NULL AS character_maximum_length, NULL AS numeric_precision, NULL AS numeric_scale, NULL AS datetime_precision
   FROM public_facts.columns f JOIN pg.type_names t ON t.oid = f.kind;
 INSERT INTO pg.pg_description BY NAME SELECT of_table AS objoid, 1259 AS classoid, number AS objsubid, facts AS description FROM public_facts.columns WHERE facts IS NOT NULL;
+INSERT INTO pg.pg_description BY NAME SELECT DISTINCT of_table AS objoid, 1259 AS classoid, 0 AS objsubid, about AS description FROM public_facts.columns;
 DROP SCHEMA public_facts CASCADE;

@@ -19,6 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, final
+from weakref import WeakValueDictionary
 
 from discreet.noise import SYSTEM
 from discreet.pgwire.catalog import TOO_MUCH, Found, begin_process, look_up
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # handed in
 
 _CONNECTIONS: Final = 256
 _STRANGERS: Final = 64
+_STRANGERS_OF_AN_ADDRESS: Final = 16
 _OF_A_PERSON: Final = 32
 _PROCESSES: Final = 2
 _FRESH_SECONDS: Final = 30.0
@@ -64,7 +66,7 @@ class SqlDoor:
     """All SQL clients of a server."""
 
     def __init__(self, app: FastAPI, counter: ServiceCounter, address: ServerAddress) -> None:
-        """Listen at an address; nobody is let in before it is opened."""
+        """Listen at an address; no one gets in before it is opened."""
         self.counter, self._app = counter, app
         self._socket: socket.socket = listening_socket(replace(counter.site, address=address))
         self.port: int = self._socket.getsockname()[1]
@@ -72,11 +74,11 @@ class SqlDoor:
         if address.certificate is not None:
             self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.tls.load_cert_chain(address.certificate, address.key)
-        self._strangers = 0
+        self._strangers: Tally[str] = Tally()
         self._tasks: set[asyncio.Task[None]] = set()
         self._known: dict[bytes, Connection] = {}
         self._people: Tally[str] = Tally()
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._documents: dict[str, tuple[float, str]] = {}
         self._processes: asyncio.Queue[ProcessPoolExecutor] = asyncio.Queue()
         for _ in range(_PROCESSES):
@@ -94,7 +96,7 @@ class SqlDoor:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             for _ in range(_PROCESSES):
-                self._processes.get_nowait().shutdown(wait=True, cancel_futures=True)
+                (await self._processes.get()).shutdown(wait=True, cancel_futures=True)
 
     async def _met(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -119,13 +121,17 @@ class SqlDoor:
         """Serve one client, and say why if it is sent away."""
         connection = Connection(self, wire, peer)
         try:
-            if self._strangers >= _STRANGERS or len(self._tasks) > _CONNECTIONS:
+            if (
+                self._strangers[peer] >= _STRANGERS_OF_AN_ADDRESS  # silent ones, say (T1)
+                or self._strangers.total() >= _STRANGERS
+                or len(self._tasks) > _CONNECTIONS
+            ):
                 raise Refusal("53300", "there are too many connections.", fatal=True)  # noqa: TRY301
-            self._strangers += 1
+            self._strangers[peer] += 1
             try:
                 wanted = await connection.begin()
             finally:
-                self._strangers -= 1
+                self._strangers -= Tally([peer])
             if wanted:
                 await connection.serve()
         except Refusal as refusal:
@@ -144,12 +150,11 @@ class SqlDoor:
         return SYSTEM.bits(64).to_bytes(8, "big")
 
     def admit(self, connection: Connection) -> None:
-        """Count somebody who is known."""
+        """Count a client that has logged in."""
         if self._people[connection.person] >= _OF_A_PERSON:
             hint = f"one person has at most {_OF_A_PERSON}."
             raise Refusal("53300", "there are too many connections.", hint=hint, fatal=True)
         self._people[connection.person] += 1
-        self._turns.setdefault(connection.person, asyncio.Lock())
         self._known[connection.key] = connection
 
     def _left(self, connection: Connection) -> None:
@@ -157,7 +162,7 @@ class SqlDoor:
             return
         self._people[connection.person] -= 1
         if not self._people[connection.person]:
-            del self._people[connection.person], self._turns[connection.person]
+            del self._people[connection.person]
 
     def cancel(self, key: bytes) -> None:
         """Stop waiting for what a connection waits for, if the key is right."""
@@ -184,16 +189,19 @@ class SqlDoor:
         session: Mapping[str, str],
     ) -> Found | None:
         """Answer what is about a catalog alone, one such question of a person at a time."""
-        async with self._turns[caller.person]:
+        async with self._turns.setdefault(caller.person, asyncio.Lock()):
             document = await asyncio.to_thread(self._document, caller, dataset)
-            process = await self._processes.get()
+            process, canceled = await self._processes.get(), False
             try:
                 work = process.submit(look_up, dataset, document, text, values, session)
-                found = await asyncio.wrap_future(work)
+                canceled = await _canceled_before(running := asyncio.wrap_future(work))
+                found = running.result()
             except BrokenProcessPool:  # it has met a limit
                 process, found = _process(), TOO_MUCH
             finally:
                 self._processes.put_nowait(process)
+        if canceled:
+            raise asyncio.CancelledError
         if isinstance(found, str):
             raise refused_catalog(found)
         return found
@@ -207,6 +215,20 @@ class SqlDoor:
         found = json.dumps(told)
         self._documents[dataset] = now, found
         return found
+
+
+async def _canceled_before(work: asyncio.Future[Any]) -> bool:
+    """Wait until a process has done its work, and return whether nobody waits any more.
+
+    The process is at work until then, also for a client that has gone (T1).
+    """
+    canceled = False
+    while not work.done():
+        try:
+            await asyncio.wait({work})
+        except asyncio.CancelledError:
+            canceled = True
+    return canceled
 
 
 def _process() -> ProcessPoolExecutor:

@@ -15,7 +15,7 @@ CREATE MACRO has_sequence_privilege(a, b := '', c := '') AS true;
 CREATE MACRO has_table_privilege(a, b := '', c := '') AS 'SELECT' IN (upper(a::VARCHAR), upper(b::VARCHAR), upper(c::VARCHAR));
 CREATE MACRO inet_server_addr() AS NULL::VARCHAR;
 CREATE MACRO inet_server_port() AS NULL::INTEGER;
-CREATE MACRO obj_description(object, catalog := '') AS NULL::VARCHAR;
+CREATE MACRO obj_description(object, catalog := '') AS (SELECT any_value(d.description) FROM pg.pg_description d WHERE d.objoid = object AND d.objsubid = 0);
 CREATE MACRO oid_of_class(given) AS CASE WHEN regexp_full_match(given::VARCHAR, '[0-9]+') THEN TRY_CAST(given AS INTEGER) ELSE (SELECT min(c.oid) FROM pg.pg_class c WHERE c.relname = replace(regexp_replace(given::VARCHAR, '^.*\.', ''), '"', '')) END;
 CREATE MACRO oid_of_namespace(given) AS CASE WHEN regexp_full_match(given::VARCHAR, '[0-9]+') THEN TRY_CAST(given AS INTEGER) ELSE (SELECT min(n.oid) FROM pg.pg_namespace n WHERE n.nspname = replace(given::VARCHAR, '"', '')) END;
 CREATE MACRO oid_of_proc(given) AS (SELECT min(p.oid) FROM pg.pg_proc p WHERE p.proname = regexp_replace(given::VARCHAR, '^.*\.', ''));

@@ -11,9 +11,12 @@ meets a condition no row is expected.  A mean or a sum is expected a sixth of th
 their end near zero, a deviation to be a sixth of them.  Products and ratios are off by the sum of
 the shares by which their parts are.  A count that nothing declared says anything about, as one of
 rows without a value or of the different values of a text, is compared with the largest that it can
-be.  An output is *blind* if its half-width is more than two
-fifths of the number that is expected, which leaves room for rounded sizes before it is half of it,
-and *weak* if it is more than a tenth.  An answer is *empty* if hardly any group can reach the
+be.  An output is *blind* if its half-width is more than a
+quarter of the number that is expected, which leaves room for rounded sizes and for the noise before
+it is half of what is shown, and *weak* if it is more than a tenth.  Groups are *uneven* unless all
+people are in each of them, or ``HAVING`` says how large they are; a count of uneven groups is blind
+at a tenth already, for most of them may have less than half of the average.  An answer is *blind*
+if one of its outputs is, since all are paid for, and *empty* if hardly any group can reach the
 number of people from which groups are shown.
 """
 
@@ -22,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
@@ -54,20 +57,22 @@ if TYPE_CHECKING:  # a plan holds what is expected of it
 WHOLE: Final = "the table"
 """The one group of a question without keys."""
 WEAK: Final = Fraction(1, 10)
-BLIND: Final = Fraction(2, 5)
+BLIND: Final = Fraction(1, 4)
 _UNKNOWN: Final = Fraction(1, 3)
 _HALF: Final = Fraction(1, 2)
 _TYPICAL: Final = Fraction(1, 6)
 _MANY_GROUPS: Final = 10
-"""Groups that nobody has listed are taken to be at least as many."""
-_QUANTILES: Final = frozenset({"PERCENTILE_CONT", "APPROX_QUANTILES", "MIN", "MAX"})
-_MOST_RANKS: Final = Fraction(1, 4)
-"""An interval from quartile to quartile says nothing."""
+"""The least number of groups that is assumed if none are listed."""
+_RANKED: Final = {
+    **dict.fromkeys(("PERCENTILE_CONT", "APPROX_QUANTILES", "MIN", "MAX"), "ranks"),
+    "MODE": "rows behind the most frequent value",
+}
+"""Values that are chosen, and what the choice is off by: a quarter of all rows says nothing."""
 _MOMENTS: Final = frozenset({"VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
 _CORRELATION_NOISE: Final = 1300
 """A correlation between bounds three deviations away is off by about this over epsilon n."""
 _RARE: Final = Fraction(1, 20)
-"""A value that somebody asks for by its name is expected to have such a share, at least."""
+"""The least share that a value named in a condition is expected to have."""
 
 
 @final
@@ -78,15 +83,20 @@ class ExpectedOutput:
     >>> n = ExpectedOutput(output="n", half_width=Fraction(240), number=Fraction(500), about="rows")
     >>> n.blind, n.weak, n.percent
     (True, True, '48 %')
+    >>> n.width
+    '± 240'
     """
 
     output: str
     half_width: Fraction | None
     number: Fraction | None
     about: str
-    ranks: bool = False
+    off_by: str = ""
+    """What a choice is off by; empty for numbers."""
     largest: bool = False
     """Whether ``number`` is the largest that it can be, and nothing says how large it is."""
+    uneven: bool = False
+    """Whether many groups may have far less than ``number``, their average."""
 
     @property
     def share(self) -> Fraction | None:
@@ -98,13 +108,13 @@ class ExpectedOutput:
     @property
     def blind(self) -> bool:
         """Whether the number could hardly be read."""
-        most = _MOST_RANKS if self.ranks else BLIND
+        most = WEAK if self.uneven else BLIND
         return self.share is not None and self.share > most
 
     @property
     def weak(self) -> bool:
         """Whether it could be read only roughly."""
-        most = _MOST_RANKS / 5 if self.ranks else WEAK
+        most = WEAK / 2 if self.off_by else WEAK
         return self.share is not None and self.share > most
 
     @property
@@ -115,6 +125,11 @@ class ExpectedOutput:
             return "unknown"
         of = " of the most" if self.largest else ""
         return f"{short(100 * share)} %{of}" if share < 1 else "more than the number itself"
+
+    @property
+    def width(self) -> str:
+        """The half-width, in words."""
+        return f"± {short(self.half_width or Fraction(0))} {self.off_by}".rstrip()
 
 
 @final
@@ -143,8 +158,8 @@ class Expectation:
 
     @property
     def blind(self) -> bool:
-        """Whether no number could be read."""
-        return bool(self.outputs) and all(each.blind for each in self.outputs)
+        """Whether a number could not be read."""
+        return any(each.blind for each in self.outputs)
 
     @property
     def unreadable(self) -> bool:
@@ -152,7 +167,7 @@ class Expectation:
         return self.empty or self.blind
 
     def why(self) -> str:
-        """Say why nobody should pay for it."""
+        """Say why it is not worth paying for."""
         if self.unmet:
             return f"hardly any row would count: {'; '.join(self.unmet)}"
         if self.empty:
@@ -160,8 +175,12 @@ class Expectation:
                 f"hardly any group would be shown: it takes about {self.needed:,} people, and "
                 f"{self.group} may have about {self.people:,}"
             )
-        worst = max(self.outputs, key=lambda each: each.share or Fraction(0))
-        return f"{worst.output} would be {_width(worst)}, and {worst.about}"
+        return f"{self.worst.output} would be {self.worst.width}, and {self.worst.about}"
+
+    @property
+    def worst(self) -> ExpectedOutput:
+        """The output that can be read least, by its share of what is expected."""
+        return max(self.outputs, key=lambda each: (each.blind, each.share or Fraction(0)))
 
     def lines(self) -> Iterator[str]:
         """Say of each output how far off it will be, as a share of what is expected."""
@@ -172,17 +191,12 @@ class Expectation:
         for each in self.outputs:
             if each.largest and each.half_width is not None and not each.blind:
                 yield (
-                    f"{each.output} {_width(each)}, readable from about "
+                    f"{each.output} {each.width}, readable from about "
                     f"{short(2 * each.half_width)} on: {each.about}"
                 )
             elif each.share is not None:
                 verdict = "unreadable" if each.blind else "rough" if each.weak else "fine"
-                yield f"{each.output} {_width(each)} ({each.percent}), {verdict}: {each.about}"
-
-
-def _width(each: ExpectedOutput) -> str:
-    half = Fraction(0) if each.half_width is None else each.half_width
-    return f"± {short(half)}{' ranks' if each.ranks else ''}"
+                yield f"{each.output} {each.width} ({each.percent}), {verdict}: {each.about}"
 
 
 def short(number: Fraction) -> str:
@@ -216,8 +230,8 @@ def rows_of_a_group(request: EngineRequest, schema: Schema) -> int | None:
 
 def _group(
     request: EngineRequest, schema: Schema, size: PublicSize, unknown: Fraction = _UNKNOWN
-) -> tuple[int, int]:
-    """Return about how many people and rows one group has.
+) -> tuple[int, int, bool]:
+    """Return about how many people and rows one group has, and whether all have as many.
 
     Of these, a condition leaves the part ``unknown`` if nothing declared says how many meet it.
     """
@@ -248,7 +262,8 @@ def _group(
     groups = max(_groups(request.public, keys, counts), size.people if alone else 1)
     rows = max(1, round(size.rows * kept / groups))
     each = 1 if alone else min(groups, request.groups or 1)
-    return max(1, min(rows, round(size.people * kept * each / groups))), rows
+    people = max(1, min(rows, round(size.people * kept * each / groups)))
+    return people, rows, each == groups and size.people * groups <= size.rows
 
 
 def _is_limit(condition: Expression) -> bool:
@@ -376,7 +391,7 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
     size = None if plan.exact else public_size(request, schema)
     if size is None:
         return None
-    people, rows = _group(request, schema, size)
+    people, rows, even = _group(request, schema, size)
     keys = [key.name for key in request.keys]
     group = f"a group of {' and '.join(keys)}" if keys else WHOLE
     if len(keys) == 1 and request.listed is not None:
@@ -384,7 +399,8 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
     needed = None if plan.selection is None else int(plan.selection.smallest(Fraction(1, 2)))
     widths = {each.output: each for each in plan.predicted}
     most = _group(request, schema, size, Fraction(1))[1]
-    about = _Group(plan=plan, schema=schema, people=people, rows=rows, most=most, words=group)
+    uneven = bool(keys) and not even
+    about = _Group(plan, schema, people=people, rows=rows, uneven=uneven, most=most, words=group)
     outputs = []
     for column in plan.layout.outputs:
         predicted = widths.get(column.name)
@@ -405,14 +421,16 @@ def expect(plan: Plan, schema: Schema) -> Expectation | None:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Group:
     """One group of a plan, and about how large the numbers in it are."""
 
     plan: Plan
     schema: Schema
+    _: KW_ONLY
     people: int
     rows: int
+    uneven: bool
     most: int
     words: str
 
@@ -424,9 +442,10 @@ class _Group:
         ]
         if not used:
             return None
-        width, ranks = predicted.half_width, False
-        number, about = None, f"{self.words} has about {counted(self.rows, 'row', 'rows')}"
+        width, number, uneven = predicted.half_width, None, False
+        about = f"{self.words} has about {counted(self.rows, 'row', 'rows')}"
         functions = {each.function for each in used}
+        off_by = next((_RANKED[name] for name in functions if name in _RANKED), "")
         if width is not None and all(map(_is_count, used)) and self._unknown(expression, used):
             about = f"it is at most about {self.most:,}, the rows of {self.words}"
             return ExpectedOutput(
@@ -437,13 +456,13 @@ class _Group:
                 largest=True,
             )
         alone = used[0] if isinstance(expression, Column) else None
-        if functions & _QUANTILES:
-            number, ranks = Fraction(self.rows), True
-            width = predicted.reach or width
+        if off_by:
+            number, width = Fraction(self.rows), predicted.reach or width
         elif alone is not None and alone.function in _MOMENTS:
             width, number = self._moment(alone, width)
         elif alone is not None:
             number, about = self._number(alone), self._about(alone, about)
+            uneven = self._uneven(alone)
         elif _correlates(expression, functions):
             if self.plan.price.epsilon is not None:
                 width = _CORRELATION_NOISE / (self.plan.price.epsilon * self.people)
@@ -452,8 +471,29 @@ class _Group:
             number, share = self._formula(expression), self._share(expression)
             width = None if number is None or share is None else share * number
         return ExpectedOutput(
-            output=predicted.output, half_width=width, number=number, about=about, ranks=ranks
+            output=predicted.output,
+            half_width=width,
+            number=number,
+            about=about,
+            off_by=off_by,
+            uneven=uneven,
         )
+
+    def _uneven(self, aggregate: Aggregate) -> bool:
+        """Whether it is a count that may be far smaller in many groups."""
+        return self.uneven and _is_count(aggregate) and not self._least(aggregate)
+
+    def _least(self, aggregate: Aggregate) -> int:
+        """Return the least count with which HAVING shows a group."""
+        having, slots = self.plan.layout.having, self._slots()
+        for part in () if having is None else conjuncts(having):
+            match part:
+                case Call(
+                    function=">" | ">=",
+                    arguments=(Column(name=name), Literal(value=int() as least)),
+                ) if slots.get(name) == aggregate and _is_count(aggregate):
+                    return least
+        return 0
 
     def _unknown(self, expression: Expression, used: Sequence[Aggregate]) -> bool:
         """Whether nothing declared says how large a count is, or a sum or difference of counts."""
@@ -479,6 +519,10 @@ class _Group:
             if declared is not None:
                 return f"at most {counted(declared, 'value is', 'values are')} declared"
             return f"{self.words} has about {counted(self.people, 'person', 'people')}"
+        if least := self._least(aggregate):
+            return f"only groups of {counted(least, 'row', 'rows')} or more"
+        if self._uneven(aggregate):
+            return f"{rows}, and many may have far less"
         bounds = _bounds(aggregate, self.plan, self.schema)
         if aggregate.function == "COUNT" or bounds is None:
             return rows
@@ -494,7 +538,7 @@ class _Group:
             return None if declared is None else Fraction(min(declared, self.rows))
         if aggregate.function == "COUNT":
             some = any(isinstance(node, Call) for node in walk(argument or Literal(1)))
-            return Fraction(self.rows, 2 if some else 1)
+            return max(Fraction(self.rows, 2 if some else 1), Fraction(self._least(aggregate)))
         bounds = _bounds(aggregate, self.plan, self.schema)
         if bounds is None or aggregate.function not in {"AVG", "SUM"}:
             return None

@@ -464,25 +464,23 @@ def ranks_aside(
     >>> ranks_aside(Fraction(1, 2), choose, Fraction(1, 40), above=True)
     17
     """
-    return _ranks(level, 1 - level if above else level, select, missed)
+    return ranks_around(
+        select, missed, (1 - level if above else level) - Fraction(1, level.denominator)
+    )
 
 
-def ranks_around(level: Fraction, select: mechanisms.Exponential, missed: Fraction) -> int:
-    """Return how many ranks to both sides of a level its interval has to aim (``quantile-span``).
+def ranks_around(
+    select: mechanisms.Exponential, missed: Fraction, more: Fraction = Fraction(0)
+) -> int:
+    """Return how many ranks a choice of a span has to aim at (``quantile-span``), and some more.
 
     >>> from discreet.mechanisms import Exponential
-    >>> ranks_around(Fraction(1, 2), Exponential(candidates=25, scale=20), Fraction(1, 20))
+    >>> ranks_around(Exponential(candidates=25, scale=20), Fraction(1, 20))
     123
     """
-    return _ranks(level, max(level, 1 - level), select, missed)
-
-
-def _ranks(
-    level: Fraction, share: Fraction, select: mechanisms.Exponential, missed: Fraction
-) -> int:
     odds = (select.candidates - 1) * (1 - missed) / missed
     far = _log(odds) * float_up(select.scale) * _ABOVE if odds > 1 else 0.0
-    return max(1, math.ceil(Fraction(far) + share - Fraction(1, level.denominator)))
+    return max(1, math.ceil(Fraction(far) + more))
 
 
 def _log(odds: Fraction) -> float:

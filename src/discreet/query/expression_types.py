@@ -76,14 +76,13 @@ class ColumnTypes(dict[str, Type]):
     """The types of columns, and of the keys of a group, over which expressions are typed.
 
     It never changes, so it remembers the type of every expression: an engine may ask for the types
-    of all parts of a deep expression, and each part is typed once.  ``ranges`` is where an engine
-    remembers between which numbers expressions lie.
+    of all parts of a deep expression, and each part is typed once.
 
     >>> ColumnTypes({"age": Type.INTEGER}).type_of(Call("+", (Column("age"), Literal(1))))
     INTEGER
     """
 
-    __slots__ = ("_known", "group_keys", "ranges")
+    __slots__ = ("_known", "group_keys")
 
     def __init__(
         self,
@@ -94,7 +93,6 @@ class ColumnTypes(dict[str, Type]):
         super().__init__(columns)
         self.group_keys = tuple(group_keys)
         self._known: dict[int, tuple[Expression, Type | None]] = {}  # nodes stay, and so their ids
-        self.ranges: dict[int, tuple[Expression, tuple[float, float] | None]] = {}
 
     def type_of(self, expression: Expression) -> Type | None:
         """Return the type of an expression, or None for a NULL that fits every type."""

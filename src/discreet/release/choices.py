@@ -20,21 +20,22 @@ their error, integers decide (key ``exponential-inversion``).  Groups are taken 
 thousand runs at a time, and running sums start anew with each of these batches.
 Cost: two runs for each leaf with rows and one for each group, regardless of the number of leaves.
 
-Definition.  The *depth* of a span of w leaves around a value v, chosen before, is the smaller one
-of q n - b and u - q n, b being the rows below leaf v - w and u those up to leaf v + w.  Spans
-rise; the last holds all leaves, and counts as infinitely deep.  The score of a span is minus the
-larger one of D' - T and T - D, for its depth D and the depth D' of the span before it, if there is
-one; T is what the choice aims at.
+Definition.  A span of w leaves around a value v, chosen before, has b rows below leaf v - w, and u
+up to leaf v + w; its *depth* is the smaller one of q n - b and u - q n.  Its *size* D is its depth,
+or a third of the rows that it has in leaves other than v, if that is more: near the ends of all
+rows no span is deep.  Spans rise; the last holds all leaves, and counts as infinitely large.  The
+score of a span is minus the larger one of D' - T and T - D, for its own size D and the size D' of
+the span before it, if there is one; T is what the choice aims at.
 Theorem (key ``span-scores``).  One row more or less moves every score by at most max(q, 1 - q), and
 one that is replaced by at most 1.
 Proof.  For a given v, minus a depth is what ``leaf-scores`` is about, for a leaf made of all leaves
-of the span, and the larger of two numbers moves no further than one of them.
-Theorem (key ``quantile-span``).  Let k spans have a choice of some scale, T at least
-scale ln((k - 1) (1 - m) / m) + max(q, 1 - q) - 1 / d, and at least 1.  Then the span holds the
-quantile (as ``quantile-ends`` defines it), but for a chance of m, regardless of the values.
-Proof.  The first span with D >= T has D' < T, so the best score is at least 0.  A span that leaves
-the quantile below it has b > q (n - 1), and one that leaves it above u < q (n - 1) + 1: so D is
-below max(q, 1 - q), by 1 / d at least, and the score is at most max(q, 1 - q) - 1 / d - T.
+of the span; a third of a number of rows moves by at most 1/3, and max(q, 1 - q) is at least 1/2;
+and the larger of two numbers moves no further than one of them.
+Theorem (key ``quantile-span``).  Let k spans have a choice of some scale, and T at least
+scale ln((k - 1) (1 - m) / m).  Then the span that is chosen has a size above 0, but for a chance
+of m, regardless of the values.
+Proof.  The first span with D >= T has D' < T, so the best score is at least 0, and each of at most
+k - 1 spans with D <= 0 has a score of at most -T.
 
 Definition.  Let the noisy count of block c be y(c), let n be the number of rows and F(x) that of
 the rows below boundary x of some leaves.  The *gap* of a level q at x is D(x) = F(x) - q n.  It is
@@ -136,7 +137,7 @@ def chosen_spans(
     entropy: Entropy = SYSTEM,
     sizes: CoinSizes = SIZES,
 ) -> Integers:
-    """Return how many leaves to both sides of the values of some groups their intervals go.
+    """Return how many leaves to both sides of the values of some groups their spans go.
 
     >>> from discreet.mechanisms import Exponential
     >>> from discreet.plan.pricing.group_sensitivity import spans_of
@@ -180,13 +181,14 @@ def _span_gaps(
         for end in (low, beyond)
     )
     below, upto = below * choice.parts, upto * choice.parts
-    rank = rows[:, np.newaxis] * choice.level.numerator
-    depth = np.minimum(rank - below, upto - rank)
+    rank = rows[:, np.newaxis] * (choice.parts * choice.level).numerator
+    inside = (upto - below) // 3
+    size = np.maximum(np.minimum(rank - below, upto - rank), inside - inside[:, :1])
     target = choice.parts * choice.offset
-    misses = target - depth
-    misses[:, 1:-1] = choice.misses(depth[:, :-2], depth[:, 1:-1], rows)
+    misses = target - size
+    misses[:, 1:-1] = choice.misses(size[:, :-2], size[:, 1:-1], rows)
     if widths.size > 1:
-        misses[:, -1] = depth[:, -2] - target
+        misses[:, -1] = size[:, -2] - target
     gaps: NDArray[Any] = misses - misses.min(axis=1, keepdims=True)
     return gaps
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.statistics.answer_layout import Estimate
     from discreet.release.release import Release
 
-KINDS: Final = ("noise", "population")
+KINDS: Final = ("noise", "population", "none")
 _HALVES: Final = 40
 _LEAST_SHARE: Final = 0.01
 _LONGEST: Final = 60.0
@@ -99,13 +99,15 @@ class Comparison:
 
 
 def check_intervals(kind: object) -> str:
-    """Refuse what is not a kind of intervals.
+    """Refuse what is not a kind of intervals; False is none, and True or None the usual kind.
 
-    >>> check_intervals("population")
-    'population'
+    >>> check_intervals("population"), check_intervals(False), check_intervals(None)
+    ('population', 'none', 'noise')
     """
+    if kind is None or isinstance(kind, bool):
+        return "none" if kind is False else "noise"
     if kind not in KINDS:
-        raise WrongKind(f"intervals must be 'noise' or 'population', got {kind!r:.40}.")
+        raise WrongKind(f"intervals must be 'noise', 'population' or 'none', got {kind!r:.40}.")
     return str(kind)
 
 
@@ -286,7 +288,10 @@ class _Quantile:
         first, last = rising[levels[0]], rising[levels[-1]]
         ends = np.zeros(noisy.size), np.full(noisy.size, grid.leaves - 1.0)
         if first[1] is not None and last[2] is not None:
-            ends = first[1].leaves.astype(np.float64), last[2].leaves.astype(np.float64)
+            ends = (
+                np.maximum(first[1].leaves.astype(np.float64), 0.0),
+                np.minimum(last[2].leaves.astype(np.float64), grid.leaves - 1.0),
+            )
         beyond = _rank_noise(first) / rows, _rank_noise(last) / rows
         found = np.empty((2, noisy.size))
         for place in range(noisy.size):

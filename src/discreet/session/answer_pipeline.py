@@ -45,8 +45,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast, final
 from weakref import ref
 
 from discreet.accounting.currencies import BasicCurrency
-from discreet.engines.engine import Engine
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import Engine, HashOrder
 from discreet.engines.sources.identity import scanned_tables
 from discreet.errors import (
     DiscreetError,
@@ -176,8 +175,9 @@ class AnswerPipeline:
         if plan.search is not None:
             widest, _ = self.second_stage(plan, plan.search.widest)
             requests = [plan.search.request, widest.request]
+        check = getattr(self.engine, "check_possible", self.engine.check)
         for request in requests:
-            self.engine.check(request)
+            check(request)
         return self.keep(plan)
 
     def _plan_share(
@@ -284,8 +284,6 @@ class AnswerPipeline:
         refuse_ruled(self.policy, "a program", cells=False)
         if not self.test_mode:
             check_allowed(known.price, self.policy.limits)
-        for read in known.reads:
-            self.engine.check(read)
         return self._carry_out(known, known.digest, partial(self._drawn, known), confirm=confirm)
 
     def _carry_out(
@@ -299,6 +297,8 @@ class AnswerPipeline:
             check_confirmed(plan.price, self.policy.limits)
         check_least(plan.price, self.least)
         self.check_sources(plan)
+        for read in plan.reads:
+            self.engine.check(read)
         key, begun = self._begin(plan, question)
         if isinstance(begun, Started):
             begun = self.record.release(key, self._close_on_failure(key, draw))

@@ -38,16 +38,16 @@ class PriceOptions(TypedDict, total=False):
     size: int | None
     confidence: Number | None
     bounds: BoundsPrice | None
+    intervals: str | bool | None
 
 
 class AskOptions(PriceOptions, total=False):
-    """A price, limits of this question, further purchases; dialect, parameters and the like."""
+    """A price, limits of this question, further purchases; dialect and parameters."""
 
     limits: QuestionLimits | LimitsPrice | None
     share_cut: SharePrice | None
     dialect: str | None
     params: ParameterValues | None
-    intervals: str | None
     other: bool | None
 
 

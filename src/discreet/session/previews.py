@@ -210,11 +210,8 @@ def _rounded(start: Fraction) -> list[Fraction]:
 
 
 def _forecast(expected: Expectation) -> str:
-    for each in expected.outputs:
-        if each.half_width is not None and each.share is not None:
-            ranks = " ranks" if each.ranks else ""
-            return f"± {short(each.half_width)}{ranks} ({each.percent})"
-    return "an answer"
+    known = [each for each in expected.outputs if each.share is not None]
+    return f"{expected.worst.width} ({expected.worst.percent})" if known else "an answer"
 
 
 def _text(epsilon: Fraction) -> str:

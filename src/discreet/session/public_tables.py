@@ -22,8 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, final
 
-from discreet.engines.engine import Engine
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import Engine, HashOrder
 from discreet.engines.sources.identity import Identity
 from discreet.engines.sources.source import Places
 from discreet.errors import BadPolicy, NotPerUnit, OtherLedger, UnsupportedSQL

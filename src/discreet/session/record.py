@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NoReturn, final
 
 from discreet.accounting import Box, Node
 from discreet.errors import EngineFailed, NotAllowed, WrongKind
 from discreet.ledger import Ledger
-from discreet.ledger.entries import DescriptionEntry
 from discreet.ledger.requests import refuse_closed
 from discreet.ledger.values import Charged, Receipt, Started, StoredAnswer, named_accounts
 
@@ -34,7 +32,7 @@ class Rehearsal:
     (False, b'42')
     """
 
-    __slots__ = ("_answers", "_attempts", "_closed", "_descriptions", "_lock", "_questions")
+    __slots__ = ("_answers", "_attempts", "_closed", "_lock", "_questions")
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -43,7 +41,6 @@ class Rehearsal:
         self._attempts: dict[str, int] = {}
         self._answers: dict[str, StoredAnswer] = {}
         self._closed: dict[str, None] = {}
-        self._descriptions: dict[DescriptionEntry, None] = {}
 
     @property
     def id(self) -> str:
@@ -111,28 +108,11 @@ class Rehearsal:
             if key not in self._answers:
                 self._closed[key] = None
 
-    def reopen(self, key: str, *, reason: str, by: str) -> None:  # noqa: ARG002  unused here
-        """Allow further attempts."""
-        with self._lock:
-            self._closed.pop(key, None)
-
     @property
     def closed(self) -> tuple[str, ...]:
         """The keys of closed questions."""
         with self._lock:
             return tuple(self._closed)
-
-    def describe(self, what: str, content: Mapping[str, object]) -> str:
-        """Keep a description until the session ends."""
-        entry = DescriptionEntry.of(what, content)
-        with self._lock:
-            self._descriptions.setdefault(entry)
-        return entry.digest
-
-    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:
-        """Return all descriptions of one kind, in order."""
-        with self._lock:
-            return tuple(entry.content() for entry in self._descriptions if entry.what == what)
 
     def __str__(self) -> str:
         """Say what it is."""
@@ -171,20 +151,7 @@ class NoLedger:
             "with test_mode=True for tests on made-up data.",
         )
 
-    begin = start = release = fail = reopen = charge
-
-    @property
-    def closed(self) -> tuple[str, ...]:
-        """No question was attempted, so none is closed."""
-        return ()
-
-    def describe(self, what: str, content: Mapping[str, object]) -> str:
-        """Return the digest, and record nothing."""
-        return DescriptionEntry.of(what, content).digest
-
-    def descriptions(self, what: str) -> tuple[Mapping[str, Any], ...]:  # noqa: ARG002
-        """Return nothing, since nothing is recorded."""
-        return ()
+    begin = start = release = fail = charge
 
     def __str__(self) -> str:
         """Say what it is."""

@@ -163,7 +163,8 @@ class Session(Labeled):
                 - params: the values of parameters: a list for ``?`` and ``$1``, or a dict for
                   ``:name`` and ``@name``;
                 - intervals: "population" if intervals shall include sampling; what that needs in
-                  addition is said here, before anything is paid;
+                  addition is said here, before anything is paid; or False, if nothing shall be
+                  spent on intervals, and quantiles get all of their price;
                 - other: True for one more row, of all groups that are not shown, which is free; its
                   keys are NULL, and ``is_other`` is true.
         """
@@ -171,15 +172,11 @@ class Session(Labeled):
             _refuse_share("planned")
         if isinstance(question, list | tuple):
             return self._plan_batch(question, price)
-        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
-        in_epsilon = price.get("epsilon") is not None
+        population = _about_population(price)
         plan = self._plan(question, price)
         if population:
             check_population(plan)
         preview = self._preview(plan)
-        plain = plan.search is None and plan.selection is None
-        if preview is not None and in_epsilon and preview.entry is None and plain:
-            preview = replace(preview, better=self._better_share(plan))
         return self._pipeline.keep(
             replace(
                 plan,
@@ -254,7 +251,7 @@ class Session(Labeled):
         """
         if isinstance(question, BatchPlan):
             return self._ask_batch(question, price, confirm=confirm is True)
-        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
+        population = _about_population(price)
         confirmed, share = confirm is True, price.pop("share_cut", None)
         if share is None and price.get("limits") is None:
             plan = self._plan(question, price, confirm=confirmed)
@@ -292,7 +289,7 @@ class Session(Labeled):
             confirm: whether an epsilon above 10 is meant, as in ``ask``.
             price: epsilon, rho or error, and what goes with it.
         """
-        population = check_intervals(price.pop("intervals", None) or "noise") == "population"
+        population = _about_population(price)
         if price.pop("share_cut", None) is not None:
             _refuse_share("remeasured")
         if price.pop("limits", None) is not None:
@@ -373,22 +370,6 @@ class Session(Labeled):
         else:
             plan = purchases.plan_within_limits(self._pipeline, asked, limits, price, buying)
         return self._pipeline.keep(plan)
-
-    def _better_share(self, plan: Plan) -> str:
-        """Say how much less the same share of the budget errs by another route, if it does."""
-        from discreet.session.shares import better_share  # noqa: PLC0415  for plans alone
-
-        budget = self._pipeline.budget()
-        if budget is None:
-            return ""
-        return better_share(
-            plan,
-            lambda price: self._pipeline.plan(
-                plan.question,
-                {**price, "confidence": plan.confidence},  # type: ignore[typeddict-item]
-            ),
-            budget,
-        )
 
     def _refuse_unreadable(self, plan: Plan) -> None:
         """Refuse to charge for an answer dominated by noise, if that can be predicted."""
@@ -625,6 +606,14 @@ class Session(Labeled):
         if not isinstance(self._ledger, Ledger):
             return None
         return budget_preview(plan, self._ledger, self._pipeline.account)
+
+
+def _about_population(price: AskOptions) -> bool:
+    """Say whether intervals shall include sampling; those that nobody wants are not paid for."""
+    kind = check_intervals(price.pop("intervals", None))
+    if kind == "none":
+        price["intervals"] = False
+    return kind == "population"
 
 
 def _priced_twice(what: str) -> WrongKind:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # each is loaded when first used, because torch takes seconds
     from discreet.torch.private_stop import PrivateStop
     from discreet.torch.private_sum import PrivateSum
     from discreet.torch.progress import TrainingReport
+    from discreet.torch.rows import ShiftedImages
     from discreet.torch.sampling import PoissonBatches
     from discreet.torch.training import Training
     from discreet.torch.training_plan import TrainingPlan, noise_multiplier, plan_training

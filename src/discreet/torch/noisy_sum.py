@@ -2,10 +2,10 @@
 
 Trust: kernel.
 
-A batch is cut into micro-batches; the last one is padded by zeros if the graphs of a GPU need
-one shape (:mod:`discreet.torch.graphs`).  Norms decide scales on the CPU
-(:mod:`discreet.torch.clipping`); products are added up in float64 on the device of the model.  The
-scale of an unused position is zero, so the model's output on padding does not matter.
+A batch is cut into micro-batches.  On a GPU the last one is padded by zeros: kernels are chosen by
+shape, and another shape would round what its units contribute differently.  Norms decide scales on
+the CPU (:mod:`discreet.torch.clipping`); products are added up in float64 on the device of the
+model.  The scale of an unused position is zero, so the model's output on padding does not matter.
 
 The release floors the total to the grid and adds the noise: multiplying by a power of two and
 rounding down are exact in float64, integers are added as int64, and what comes back is
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from discreet.errors import OutOfRange, WrongKind
 from discreet.torch.clipping import Clipping, raised, shortened
-from discreet.torch.graphs import CapturedFactors, captured
+from discreet.torch.graphs import captured
 from discreet.torch.layer_parts import LayerPart, flat_zeros, full_precision
 from discreet.torch.loss_function import SummedObjective
 from discreet.torch.noise_ahead import NoiseAhead
@@ -285,7 +285,7 @@ class BatchSums:
 
     def micro_batches(self, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Cut a batch into parts of at most ``micro`` units."""
-        whole = isinstance(self.engine.contributions, CapturedFactors)
+        whole = self.device.type != "cpu"
         for start in range(0, rows.shape[0], self.micro):
             part = rows[start : start + self.micro]
             if whole and part.shape[0] < self.micro:

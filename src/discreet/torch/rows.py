@@ -17,7 +17,8 @@ the rounding of K times as many products.
     vector that depends on its own rows and public values, and clipping bounds it by C for every K
     (key ``gradient-sum``).  Coins do not depend on the data, so the divergence is a mean over
     coins of divergences that one pair dominates.
-Views are made one by one, from one row each.  Clipping the sum of K views to K times the threshold,
+Views are made one by one, from one row each; those of :class:`ShiftedImages`, which is known to
+turn each row by itself, are made together.  Clipping the sum of K views to K times the threshold,
 and scaling to 1 / K, is the same as clipping their mean: so views are rows of their unit, and
 thresholds are multiplied by K.
 """
@@ -34,7 +35,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from discreet.errors import NotPerExample
+from discreet.errors import NotPerExample, OutOfRange
+from discreet.exact import whole
 from discreet.noise import Entropy
 
 Augment = Callable[[Tensor], Tensor]
@@ -63,6 +65,50 @@ class RowShape:
         if self.dtype.is_floating_point:
             return torch.randn(size, generator=stream).to(device=device, dtype=self.dtype)
         return torch.randint(0, 2, size, generator=stream).to(device=device, dtype=self.dtype)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ShiftedImages:
+    """Random views of images: shifted by some pixels, and mirrored by a fair coin.
+
+    What a shift moves into an image is its own border, reflected.  A row is an image of
+    channels x height x width.
+
+    >>> image = torch.zeros(1, 3, 3)
+    >>> ShiftedImages(pixels=2)(image).shape
+    torch.Size([1, 3, 3])
+    """
+
+    pixels: int = 4
+    mirrored: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse a number of pixels below 0."""
+        whole(self.pixels, name="pixels", low=0)
+
+    def __call__(self, row: Tensor) -> Tensor:
+        """Return a view of one image."""
+        return self.views(row[None])[0]
+
+    def views(self, rows: Tensor) -> Tensor:
+        """Return a view of each image, which depends on that image and on its own coins alone."""
+        if rows.dim() != 4 or min(rows.shape[2:]) <= self.pixels:
+            raise OutOfRange(
+                "rows are not images of channels x height x width that are larger than their "
+                "shifts: reshape the inputs, or shift by fewer pixels."
+            )
+        count, device = rows.shape[0], rows.device
+        coins = torch.randint(0, 2 * self.pixels + 1, (2, count, 1), device=device) - self.pixels
+        turned = torch.randint(0, 1 + self.mirrored, (count, 1), device=device)
+        places = []
+        for size, coin in zip(rows.shape[2:], coins, strict=True):
+            place = (torch.arange(size, device=device) + coin).abs()
+            places.append(size - 1 - (size - 1 - place).abs())
+        down, across = places
+        across = torch.where(turned > 0, across.flip(1), across)
+        each = torch.arange(count, device=device)[:, None, None]
+        return rows.movedim(1, -1)[each, down[:, :, None], across[:, None]].movedim(-1, 1)
 
 
 @final
@@ -100,6 +146,10 @@ class RowTensors:
                 inside,
             )
         again = inside.repeat_interleave(self.views)
+        if type(self.augment) is ShiftedImages:
+            images = self._rows(self.inputs, flat, device).repeat_interleave(self.views, 0)
+            targets = self._rows(self.targets, flat, device).repeat_interleave(self.views, 0)
+            return self.augment.views(images), targets, again
         x = self._rows(self.inputs, flat, torch.device("cpu")).repeat_interleave(self.views, 0)
         for place in torch.nonzero(again)[:, 0].tolist():
             x[place] = self.view(x[place])

@@ -152,7 +152,7 @@ class Training:
                 count.
             sums: "double", or "single" to add up in float32 on a CPU: faster, with more slack.
             views: how many views of a row are averaged before clipping.
-            augment: a function of one row that returns a random view of it.
+            augment: a function of one row that returns a random view of it, or ``ShiftedImages``.
             metrics: what each step releases besides the gradient: "objective" with its largest
                 value, "clipped".
             band: over how many steps noise is spread, so that later steps take it off again.

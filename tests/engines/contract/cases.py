@@ -9,7 +9,7 @@ from functools import cache
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.query.expressions import Aggregate, Call, Case, Column, Literal, Order, Window
 from discreet.query.relations import (
     Aggregated,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.engines.postgres import engine as reading
 from discreet.engines.postgres.engine import Postgres
 from discreet.errors import (

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.engines.postgres.engine import Postgres
 from discreet.query.expressions import Call, Column, Literal
 from discreet.query.relations import Scan

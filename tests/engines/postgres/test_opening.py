@@ -4,7 +4,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.engines.postgres.address import address_of, begin, open_connection, query_rows
 from discreet.engines.postgres.engine import Postgres
 from discreet.errors import UnreadableSource, WrongKind

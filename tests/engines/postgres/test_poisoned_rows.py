@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.engines.postgres.engine import Postgres
 from discreet.query.expressions import Column
 from discreet.query.relations import Scan

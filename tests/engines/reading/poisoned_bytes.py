@@ -19,8 +19,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
 from discreet.engines.sources.files import Database
 from discreet.errors import UnreadableSource
 from discreet.query.expressions import Call, Column, Literal

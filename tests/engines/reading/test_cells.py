@@ -9,8 +9,7 @@ import pytest
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb_dialect import DUCKDB
-from discreet.engines.engine import Performance
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder, Performance
 from discreet.engines.sources.files import DeclaredCsv
 from discreet.errors import BadPolicy, UnreadableSource, WrongKind
 from discreet.ledger import Ledger

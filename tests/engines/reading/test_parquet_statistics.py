@@ -8,8 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines.duckdb import Connection
-from discreet.engines.engine import Performance
 
 POLICY = """
 format = 1
@@ -111,52 +109,3 @@ def test_a_damaged_page_brings_nobody_into_a_scope(tmp_path):
     with_bytes(path, struct.pack("<qq", 1948, 1949), struct.pack("<qq", 1948, 1997))
     text = "SELECT COUNT(*) AS n FROM visits WHERE born < 1950"
     assert asked(path, tmp_path, text, unit="patient") == 392
-
-
-@pytest.mark.parametrize(("cost", "count"), [("= 7", 2), ("> 500", 399), ("< 5", 5)])
-def test_a_filter_finds_cells_that_the_statistics_of_their_group_lack(tmp_path, cost, count):
-    path = tmp_path / "visits.parquet"
-    visits(path, pa.array(range(901), pa.int64()), row_group_size=300)
-    with_bytes(path, struct.pack("<qq", 700, 701), struct.pack("<qq", 7, 701))  # within the table
-    text = f"SELECT COUNT(*) AS n FROM visits WHERE cost {cost}"  # noqa: S608 (see above)
-    assert asked(path, tmp_path, text, unit="row") == count
-
-
-def uses_statistics(path):
-    """Say whether a connection uses statistics."""
-    connection = Connection({"visits": path}, Performance())
-    try:
-        statement = "SELECT current_setting('disabled_optimizers') AS without"
-        return not connection.fetch(statement)["without"][0].as_py()
-    finally:
-        connection.close()
-
-
-def test_statistics_are_used_where_they_hold(tmp_path):
-    path = tmp_path / "visits.parquet"
-    visits(path, [None if row % 7 == 0 else row for row in range(1000)], row_group_size=300)
-    assert uses_statistics(path)
-    visits(path, [1.0, 2.0, math.nan])
-    assert not uses_statistics(path)
-
-
-def test_statistics_are_not_used_where_groups_of_rows_are_not_alike(tmp_path):
-    path = tmp_path / "visits.parquet"
-    table = pa.table({"cost": list(range(10))})
-    with pq.ParquetWriter(path, table.schema) as writer:
-        for rows in (table[:3], table[:5], table[:3]):
-            writer.write_table(rows)
-    assert not uses_statistics(path)
-
-
-def test_a_wrong_number_of_nulls_is_noticed(tmp_path):
-    path = tmp_path / "visits.parquet"
-    table = pa.table({"cost": pa.array([1, None, 3, None], pa.int64())})
-    pq.write_table(table, path, compression="none", use_dictionary=False)
-    assert uses_statistics(path)
-    data = path.read_bytes()
-    field = b"\x16\x04\x28"  # the number of NULLs, 2, before the greatest value
-    assert data.count(field) >= 1
-    path.write_bytes(data.replace(field, b"\x16\x00\x28"))
-    assert pq.read_table(path)["cost"].null_count == 2
-    assert not uses_statistics(path)

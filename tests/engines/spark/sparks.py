@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.engines.spark import Spark
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.answers import flat

@@ -13,9 +13,7 @@ percent-encoded, as in %2F.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 from urllib.parse import parse_qsl, quote, unquote
@@ -203,42 +201,8 @@ def open_connection(address: Address) -> Connection:
             why="it is loaded only by those who open a table on a PostgreSQL server.",
             do="install discreet with its extra: pip install 'discreet[postgres]'.",
         ) from None
-    return _opened(lambda uri: dbapi.connect(uri, autocommit=True), address)
-
-
-def _opened(connect: Callable[[str], Connection], address: Address) -> Connection:
-    """Connect; the driver prints the notices of the server, so the server is asked for none.
-
-    A pool between here and there may refuse to pass that on.  Then only transactions are silent.
-    """
-    try:
-        return connect(quiet(address).uri)
-    except Exception as error:
-        if "startup parameter" not in str(error):
-            raise
-    return connect(address.uri)
-
-
-def quiet(address: Address) -> Address:
-    """Return an address that opens a connection on which the server says nothing but errors.
-
-    >>> from discreet.engines.postgres.address import address_of
-    >>> quiet(address_of("postgresql://db/clinic?port=1&options=-c%20jit%3Doff")).options
-    'port=1&options=-c%20jit%3Doff%20-c%20client_min_messages%3Derror'
-    """
-    listed = [option for option in address.options.split("&") if option]
-    index = next(
-        (index for index, option in enumerate(listed) if _key(option) == "options"), len(listed)
-    )
-    listed[index:] = listed[index:] or [
-        f"options={quote(os.environ.get('PGOPTIONS', ''), safe='')}"
-    ]
-    listed[index] += quote(" -c client_min_messages=error", safe="")
-    return replace(address, options="&".join(listed))
-
-
-def _key(option: str) -> str:
-    return unquote(option.partition("=")[0])
+    found: Connection = dbapi.connect(address.uri, autocommit=True)
+    return found
 
 
 def begin(connection: Connection) -> None:

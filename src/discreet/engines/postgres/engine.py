@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, final
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.engines.engine import Columns
+from discreet.engines.engine import Columns, HashOrder
 from discreet.engines.execution import run_sanitized, stopped_error
 from discreet.engines.fragments import Node, select
-from discreet.engines.hash_order import HashOrder
 from discreet.engines.local_tables import LocalTables
 from discreet.engines.postgres.address import begin, is_address, open_connection
 from discreet.engines.postgres.catalogue import (

@@ -5,9 +5,8 @@ Trust: kernel (T5).
 Names, types, units and keys are learned when a source is opened.  They are true of
 what is read later only if the source has not changed since.
 
-Definition.  The state of a file is its device, inode, size, time of modification, time of change,
-and the first and last 4 KiB of its bytes, if CSV files have their names and Parquet files their
-schema.  A file that was changed less than 20 ms ago is looked at again after that time.
+Definition.  The state of a file is its device, inode, size, time of modification and time of
+change.  A file that was changed less than 20 ms ago is looked at again after that time.
 Proposition.  If a file is in the same state before and after it was read, what was read is what was
 opened.  Proof.  The system stamps every change of bytes, name or links with the time of change,
 which no program can set.  The recorded time is at least 20 ms older than the first look, more than
@@ -25,17 +24,16 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from glob import escape, glob, has_magic
 from pathlib import Path
 from stat import S_ISREG
-from typing import Final, Self, TypeVar, final
+from typing import Final, TypeVar, final
 
 from discreet.engines.sources.source import Places, Stamp, unreadable
 from discreet.errors import EngineFailed, SourceChanged, UnreadableSource
 from discreet.query.relations import Relation, Scan, descend, folded
 
-_ENDS: Final = 4096
 _TICK: Final = 20_000_000  # nanoseconds
 _LOOKS: Final = 50
 
@@ -53,7 +51,7 @@ class Identity:
     Attributes:
         kind: what it is: "csv", "parquet", "duckdb", "dataset", "frame", "postgresql" or "spark".
         columns: the names of its columns, and their types if it has any.
-        state: a digest of its state; None for a copy in memory, which nobody can change.
+        state: a digest of its state; None for a copy in memory, which cannot change.
         content: returns a digest of every value in it; None if these cannot be read here.
         places: what it is read from: two tables with a place in common have rows in common.  None
             are known of a copy in memory.
@@ -66,44 +64,21 @@ class Identity:
     places: Places = field(default=frozenset(), repr=False, compare=False)
 
 
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileState:
-    """What the system says of a file, and how it begins and ends."""
+FileState = tuple[int, int, int, int, int]
+"""Device, inode, size, time of modification and time of change."""
 
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: int
-    ends: bytes = field(repr=False)
 
-    @classmethod
-    def of(cls, path: str) -> Self | None:
-        """Look at a file; None if it is not there.
+def file_state(path: str) -> FileState | None:
+    """Look at a file; None if it is not there.
 
-        It is opened first, which makes network file systems ask their server.
-        """
-        try:
-            number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            return None
-        try:
-            seen = os.fstat(number)
-            last = max(0, seen.st_size - _ENDS)
-            ends = os.pread(number, _ENDS, 0) + os.pread(number, _ENDS, last)
-        except OSError:
-            return None
-        finally:
-            os.close(number)
-        return cls(
-            device=seen.st_dev,
-            inode=seen.st_ino,
-            size=seen.st_size,
-            modified=seen.st_mtime_ns,
-            changed=seen.st_ctime_ns,
-            ends=hashlib.sha256(ends).digest(),
-        )
+    It is opened first, which makes network file systems ask their server.
+    """
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  on every question
+            seen = os.fstat(file.fileno())
+    except OSError:
+        return None
+    return seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns
 
 
 @final
@@ -123,11 +98,9 @@ class FileStamp:
         self._find = find
         self.paths, self._states = _quiet_files(find)
         there = [state for state in self._states if state is not None]
-        self.state: str | None = digest_of(
-            [None if state is None else astuple(state)[:-1] for state in self._states]
-        )
+        self.state: str | None = digest_of(list(self._states))
         """A digest of what the system says of the files; no byte of them is in it."""
-        self.places: Places = frozenset((state.device, state.inode, *part) for state in there)
+        self.places: Places = frozenset((*state[:2], *part) for state in there)
         """The files by device and inode, whatever they are called, and what is read of them."""
 
     def is_unchanged(self) -> bool:
@@ -136,7 +109,7 @@ class FileStamp:
             paths = self._find()
         except (UnreadableSource, OSError):
             return False
-        return paths == self.paths and tuple(map(FileState.of, paths)) == self._states
+        return paths == self.paths and tuple(map(file_state, paths)) == self._states
 
     def content(self) -> str:
         """Return a digest of all bytes, regardless of file names."""
@@ -150,7 +123,6 @@ def found_files(address: str) -> tuple[str, ...]:
     A file that is met under several names is read once.
     """
     paths = _matches(address) if has_magic(address) else [address]
-    folders: dict[str, str] = {}
     regular = []
     for path in paths:
         try:
@@ -158,7 +130,7 @@ def found_files(address: str) -> tuple[str, ...]:
         except OSError:
             continue
         if S_ISREG(seen.st_mode):
-            regular.append((_resolved(path, folders), (seen.st_dev, seen.st_ino)))
+            regular.append((os.path.realpath(path), (seen.st_dev, seen.st_ino)))
     files: dict[tuple[int, int], str] = {}
     for name, file in sorted(regular):
         files.setdefault(file, name)
@@ -178,16 +150,6 @@ def _matches(address: str) -> list[str]:
     if there == path or there is None:
         return [address]
     return glob(str(Path(escape(str(there)), path.relative_to(there))), recursive=True)  # noqa: PTH207
-
-
-def _resolved(path: str, folders: dict[str, str]) -> str:
-    """Return where a path leads; folders that are known are not looked up again."""
-    if os.path.islink(path):  # noqa: PTH114
-        return os.path.realpath(path)
-    folder, name = os.path.split(path)
-    if folder not in folders:
-        folders[folder] = os.path.realpath(folder)
-    return os.path.join(folders[folder], name)  # noqa: PTH118
 
 
 def identified(opened: Mapping[str, tuple[Stamp, Columns]]) -> dict[str, Identity]:
@@ -258,11 +220,11 @@ def changed(tables: Iterable[str]) -> SourceChanged:
 def _quiet_files(
     find: Callable[[], tuple[str, ...]],
 ) -> tuple[tuple[str, ...], tuple[FileState | None, ...]]:
-    """Look at files that nobody has changed for a moment, so that every later change shows."""
+    """Wait until files have been unchanged for a moment, so that every later change shows."""
     for _look in range(_LOOKS):
         paths = find()
-        states = tuple(map(FileState.of, paths))
-        latest = max((state.changed for state in states if state is not None), default=0)
+        states = tuple(map(file_state, paths))
+        latest = max((state[-1] for state in states if state is not None), default=0)
         wait = latest + _TICK - time.time_ns()
         if not 0 < wait <= _TICK:
             return paths, states

@@ -111,6 +111,8 @@ def value_range(  # noqa: C901, PLR0911, PLR0912  one for each kind of node
         case Call(function="COALESCE", arguments=parts):
             low, high = _hull(_written(parts, below))
             return low, high, all(part.nullable for part in below)
+        case Call(function="LEAST" | "GREATEST" as name):
+            return _extreme(name, kind, below)
         case Call(function=name):
             return _called(name, kind, below)
         case _:
@@ -159,6 +161,25 @@ def _called(name: str, kind: Type, below: list[Facts]) -> Range:
     if exact or whole:
         return low, high, nullable or fails
     return _widened(low, high, kind, nullable or fails)
+
+
+def _extreme(name: str, kind: Type, below: list[Facts]) -> Range:
+    """Return the range of LEAST or GREATEST, of which one argument alone gives one bound."""
+    turned = [kind is Type.FLOAT and part.type is Type.INTEGER for part in below]
+    sides: list[Fraction | None] = []
+    for way, decides in ((-1, max), (1, min)):
+        ends = [part.low if way < 0 else part.high for part in below]
+        known = [
+            _moved(end, way) if float_ else end
+            for end, float_ in zip(ends, turned, strict=True)
+            if end is not None and (not float_ or abs(end) <= _HALF_OF_LARGEST)
+        ]
+        one_is_enough = (name == "GREATEST") == (way < 0)
+        if one_is_enough:
+            sides.append(decides(known, default=None))
+        else:
+            sides.append((min if way < 0 else max)(known) if len(known) == len(ends) else None)
+    return sides[0], sides[1], any(part.nullable for part in below)
 
 
 def _in_type(part: Facts, kind: Type) -> tuple[Fraction, Fraction] | None:
@@ -303,6 +324,10 @@ class KnownFacts(dict[str, Facts]):
         self.types = _types(known) if types is None else types
         self.found: dict[int, tuple[Expression, Facts]] = {}  # nodes stay, and so their ids
 
+    def __missing__(self, name: str) -> Facts:
+        """Return what is known of a column of which nothing was said: its type."""
+        return Facts(type=self.types[name])
+
     @classmethod
     def of(cls, known: Mapping[str, Facts]) -> KnownFacts:
         """Return the same facts, with what was found of expressions if that is known."""
@@ -333,7 +358,11 @@ def _facts(expression: Expression, known: Mapping[str, Facts], types: ColumnType
         isinstance(expression, Call) and expression.function == "COALESCE"
     )
     below = [
-        _NULL if chooses and child == Literal(None) else _facts(child, known, types)
+        _NULL
+        if chooses and child == Literal(None)
+        else facts_of(child, known)
+        if isinstance(known, KnownFacts)
+        else _facts(child, known, types)
         for child in expression.children()
     ]
     low, high, nullable = value_range(expression, kind, below)

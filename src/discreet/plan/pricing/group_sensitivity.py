@@ -384,9 +384,10 @@ class QuantileChoice(ScoredChoice):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileSpan(ScoredChoice):
-    """A choice of how far the interval of a quantile goes to both sides of its value.
+    """A choice of how many leaves around the value of a quantile hold some ranks on both sides.
 
-    There are ``leaves`` leaves; ``offset`` is how many ranks the interval aims to go aside.
+    There are ``leaves`` leaves; ``offset`` is how many ranks the span aims to hold on each side.
+    How far its interval goes follows from it (:mod:`discreet.aggregates.quantile`).
     """
 
     level: Fraction
@@ -407,19 +408,20 @@ class QuantileSpan(ScoredChoice):
 
     @property
     def words(self) -> str:
-        """The level, and how far beside it the interval aims."""
+        """The level, and how many ranks on both sides of it are looked for."""
         return f"{self.level} and {self.offset} ranks to both sides"
 
     @property
     def parts(self) -> int:
-        return self.level.denominator
+        """Depths are multiples of one over a level's denominator, or thirds of a row."""
+        return 3 * self.level.denominator
 
     @property
     def is_value(self) -> bool:
         return False
 
     def misses(self, below: NDArray[Any], upto: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-        """Return how far from the aim the depths of the span before and of its own are."""
+        """Return how far from the aim the sizes of the span before and of its own are."""
         del rows
         target = self.parts * self.offset
         misses: NDArray[Any] = np.maximum(below - target, target - upto)

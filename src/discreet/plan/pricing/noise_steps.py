@@ -209,7 +209,7 @@ _LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "O
 
 
 _LEAST_SURE: Final = Fraction(19, 20)
-"""Intervals of quantiles are bought at this confidence, or at a higher one that is asked for."""
+"""Extreme values and trees are aimed for this confidence, or a higher one that is asked for."""
 
 
 def unpriced_release(setting: Setting, measured: MeasuredAggregates) -> UnpricedRelease:
@@ -348,6 +348,7 @@ def _part(
                 measure,
                 limits,
                 confidence=_sure(setting, measured, use),
+                intervals=setting.ask.intervals,
                 levels=measured.levels[name],
                 as_tree=setting.blind,
             )
@@ -356,7 +357,8 @@ def _part(
             raise LookupError(message)
         case Leaves():
             needed = users[use].leaf_part(use, measure, limits)
-            return replace(needed, confidence=_sure(setting, measured, use))
+            sure = _sure(setting, measured, use)
+            return replace(needed, confidence=sure, intervals=setting.ask.intervals)
 
 
 def _sure(setting: Setting, measured: MeasuredAggregates, use: ReleaseInput) -> Fraction:

@@ -97,7 +97,7 @@ STILL: Final = Fraction(1, 64)
 """The scale of noise on a number that no unit moves: it is zero, but for a chance of 2**-91."""
 
 _BITS: Final = 40
-_LARGEST: Final = Fraction(50)  # more hides nobody and shows nothing more
+_LARGEST: Final = Fraction(50)  # above it there is no privacy left to lose
 _FARTHEST: Final = 1 << 60
 _SURE: Final = Fraction(19, 20)
 
@@ -129,7 +129,10 @@ class NoisyTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafPart(ABC):
-    """One value of each group, chosen among the leaves of a histogram."""
+    """One value of each group, chosen among the leaves of a histogram.
+
+    ``intervals`` says whether a part of the price may go to intervals.
+    """
 
     measure: str
     leaves: int
@@ -137,6 +140,7 @@ class LeafPart(ABC):
     groups: int
     available: int | None
     confidence: Fraction = _SURE
+    intervals: bool = True
 
     @classmethod
     def of(cls, histogram: Leaves, limits: ContributionBounds, **more: Any) -> Self:
@@ -222,12 +226,11 @@ class ScoredPart(LeafPart):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileLevel(ScoredPart):
-    """One value of each group, chosen by its rank, and the ends of its interval.
+    """One value of each group, chosen by its rank, and a span around it, for its interval.
 
     With nine tenths of the share a value errs by a ninth more than if nothing were spent on its
-    interval.  The lowest and the
-    highest value are ends themselves: beyond them nothing can be said, since one row more may
-    lie anywhere.
+    interval.  The lowest and the highest value are ends themselves: beyond them nothing can be
+    said, since one row more may lie anywhere.
     """
 
     level: Fraction
@@ -244,25 +247,23 @@ class QuantileLevel(ScoredPart):
     @property
     def value_share(self) -> Fraction:
         """The part of the share that goes to the value itself."""
-        return VALUE_SHARE if 0 < self.level < 1 else Fraction(1)
+        return VALUE_SHARE if self.intervals and 0 < self.level < 1 else Fraction(1)
 
     def choices(
         self, scale: Callable[[Fraction], Fraction]
     ) -> tuple[QuantileChoice | QuantileSpan, ...]:
-        """Choose a value, and ends on both sides of it, with the scale that a share allows."""
-        missed = 1 - self.confidence
-        if not 0 < self.level < 1:
-            return (self._choice(scale(Fraction(1)), 1 if self.level == 0 else -1, missed),)
-        value = self._choice(scale(VALUE_SHARE), 0, missed)
-        return value, self._span(scale(1 - VALUE_SHARE), missed)
+        """Choose a value, and a span around it, with the scale that a share allows."""
+        side = int(self.level == 0) - int(self.level == 1)
+        value = self._choice(scale(self.value_share), side, 1 - self.confidence)
+        return (value,) if self.value_share == 1 else (value, self._span(scale(1 - VALUE_SHARE)))
 
-    def _span(self, scale: Fraction, missed: Fraction) -> QuantileSpan:
+    def _span(self, scale: Fraction) -> QuantileSpan:
         from discreet.mechanisms import Exponential  # noqa: PLC0415  rare
 
         select = Exponential(candidates=len(spans_of(self.leaves)), scale=scale)
         return QuantileSpan(
             level=self.level,
-            offset=min(ranks_around(self.level, select, missed), _FARTHEST),
+            offset=min(ranks_around(select, 1 - _SURE), _FARTHEST),
             mechanism=select,
             leaves=self.leaves,
             **self.claims,

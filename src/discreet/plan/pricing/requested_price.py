@@ -113,6 +113,7 @@ class PriceArguments:
     size: int | None = None
     confidence: Number | None = None
     bounds: BoundsPrice | None = None
+    intervals: bool = True
     concentrated: bool = False
 
 
@@ -121,7 +122,8 @@ class PriceArguments:
 class RequestedPrice:
     """A price, or the errors that it has to allow: one of epsilon, rho and errors is there.
 
-    ``concentrated`` says that a price that follows from errors is paid in rho, or the like.
+    ``intervals`` says whether a part of the price may go to intervals; ``concentrated`` that a
+    price that follows from errors is paid in rho, or the like.
     """
 
     epsilon: Fraction | None = None
@@ -130,6 +132,7 @@ class RequestedPrice:
     delta: Fraction = _NONE
     size: int | None = None
     confidence: Fraction
+    intervals: bool = True
     concentrated: bool = False
 
 
@@ -189,6 +192,7 @@ def read_requested_price(
         delta=_NONE if chance is None else _below_one(chance),
         size=None if given.size is None else whole(given.size, name="size", low=1),
         confidence=confidence,
+        intervals=given.intervals,
         concentrated=given.concentrated and (limits.max_epsilon is None or bool(chance)),
     )
 

@@ -22,8 +22,9 @@ that is asked for, or by the better one for either.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, final
 
@@ -48,6 +49,7 @@ from discreet.plan.pricing.noise_steps import (
 from discreet.plan.pricing.release_parts import GAUSSIAN
 from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.workload.strategies import Candidate
+from discreet.query.expressions import Expression
 from discreet.requests.engine_request import Measure, Total
 
 _PARTS: Final = "parts"
@@ -70,16 +72,20 @@ class SimplexWorkload:
     measure: str
     chains: tuple[Chain, ...]
     rows: int
+    strategy: CellStrategy = field(init=False, compare=False, repr=False)
+    """Every coordinate as a sum, and the answers by their names."""
 
-    @property
-    def strategy(self) -> CellStrategy:
-        """Every coordinate as a sum, and the answers by their names."""
+    def __post_init__(self) -> None:
+        """Find the strategy once: planning asks for it again for each aggregate."""
+        object.__setattr__(self, "strategy", self._coordinates())
+
+    def _coordinates(self) -> CellStrategy:
         multiples = _multiples([chain.width for chain in self.chains])
         size = max(chain.corners for chain in self.chains)
         answers: dict[str, list[tuple[int, Fraction]]] = {}
         sums: list[tuple[int, ...]] = []
         factors: list[tuple[int, ...]] = []
-        shared = [name for chain in self.chains for name in chain.counts]
+        shared = Counter(name for chain in self.chains for name in chain.counts)
         for at, (chain, multiple) in enumerate(zip(self.chains, multiples, strict=True)):
             first = len(sums)
             sums += [(at * size + corner,) for corner in range(chain.corners)]
@@ -91,7 +97,7 @@ class SimplexWorkload:
                 answers[chain.total] = [(place, each) for place, each in ends if each]
                 inner = 2
             for more, name in enumerate(reversed(chain.counts)):
-                part = one / shared.count(name)
+                part = one / shared[name]
                 held = [(first + corner, part) for corner in range(inner + more)]
                 answers.setdefault(name, []).extend(held)
         plain = all(multiple == 1 for multiple in multiples)
@@ -164,10 +170,12 @@ def _chains(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[Ch
     chooser = chooser_of(setting, measured)
     if chooser is not None:
         totals.pop(chooser[0], None)
-    counts = {name: each for name, each in totals.items() if conditions_of(each) is not None}
+    found_parts = {name: conditions_of(each) for name, each in totals.items()}
+    parts = {name: each for name, each in found_parts.items() if each is not None}
+    counts = {name: totals[name] for name in parts}
     if len(counts) > 1:
-        most = max(counts, key=lambda each: len(conditions_of(counts[each]) or ()))
-        nested = _outer(counts, most, rows)
+        most = max(parts, key=lambda each: len(parts[each]))
+        nested = _outer(counts, parts, most, rows)
         yield (Chain(counts=nested),) if len(nested) > 1 else ()
     found: dict[str, Chain] = {}
     bound = [inner for _, inner in setting.bound.aggregates]
@@ -181,10 +189,11 @@ def _chains(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[Ch
         if total is None or not isinstance(measure, Total) or measure.rows != setting.limits.cap:
             continue
         counted = one_where_all(counting_conditions(aggregate, setting.bound.rows.facts))
-        known = [name for name, each in counts.items() if _counts(each, counted)]
+        wanted = conditions_of(Total(name="", row=counted, low=0, high=1))
+        known = [name for name, conditions in parts.items() if conditions == wanted]
         if known and measure.low % rows == measure.high % rows == 0 and measure.low < 0:
             found[total] = Chain(
-                counts=_outer(counts, known[0], rows),
+                counts=_outer(counts, parts, known[0], rows),
                 total=total,
                 low=measure.low // rows,
                 high=measure.high // rows,
@@ -192,19 +201,16 @@ def _chains(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[Ch
     yield tuple(found.values())
 
 
-def _counts(count: Measure | None, row: object) -> bool:
-    """Whether a count is that of some rows; None is the number of units, of a row each."""
-    known = conditions_of(Total(name="", row=row, low=0, high=1))  # type: ignore[arg-type]
-    return conditions_of(count) == known
-
-
-def _outer(counts: Mapping[str, Measure | None], name: str, rows: int) -> tuple[str, ...]:
+def _outer(
+    counts: Mapping[str, Measure | None],
+    parts: Mapping[str, frozenset[Expression]],
+    name: str,
+    rows: int,
+) -> tuple[str, ...]:
     """Return counts each of which has the next one in it, down to one of them."""
     chain = [name]
-    others = sorted(
-        (each for each in counts if each != name),
-        key=lambda each: -len(conditions_of(counts[each]) or ()),
-    )
+    wider = [each for each in counts if each != name and parts[each] <= parts[name]]
+    others = sorted(wider, key=lambda each: -len(parts[each]))
     for other in others:
         if are_nested([counts[chain[0]], counts[other]], rows):
             chain.insert(0, other)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from discreet.engines.dispatch import engine_for
-from discreet.engines.engine import CellCounts
 from discreet.engines.sql_engine import SqlEngine
 from discreet.plan.binding.binder import Binder
 from discreet.query.expressions import Cast, Column, Expression
@@ -59,8 +58,6 @@ class ExactCounter:
 
     def cells(self, table: TableFacts) -> Mapping[str, int]:
         """Count the cells of each column that the source holds, however they are read."""
-        if not isinstance(self.engine, CellCounts):
-            return {}
         return {folded(name): count for name, count in self.engine.cell_counts(table.name).items()}
 
 
