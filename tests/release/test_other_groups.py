@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.hash_order import HashOrder
+from discreet.engines.engine import HashOrder
 from discreet.errors import UnsupportedSQL
 from discreet.mechanisms import Gaussian
 from discreet.plan.workload.other_groups import other_noise
