@@ -31,9 +31,9 @@ from discreet.accounting import (
 from discreet.accounting.budget import Budget
 from discreet.accounting.filter import PrivacyFilter
 from discreet.charts import Axis, Chart
+from discreet.charts.curves import CurvePlot
 from discreet.loss import GaussianDP, Pure, ZeroConcentrated, plot
 from discreet.loss import Laplace as ContinuousLaplace
-from discreet.loss.plots import CurvePlot
 from discreet.mechanisms import Laplace
 from discreet.units import person, row, table_distance
 

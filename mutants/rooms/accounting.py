@@ -83,16 +83,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        name="a certificate for replaced rows is used where rows are added",
-        file="discreet/accounting/nodes.py",
-        old="        certified = places or self.relation is not Relation.REPLACE_NULL",
-        new="        certified = True",
-        why="What is certified for rows in fixed places says nothing where rows have none.",
-        caught_by=(
-            "tests/accounting/test_leaf.py::test_a_leaf_in_places_is_priced_only_where_rows_have_places",
-        ),
-    ),
-    Mutant(
         name="a filter whose budget was raised goes on",
         file="discreet/accounting/filter.py",
         old="            self._replaced = True\n",

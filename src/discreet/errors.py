@@ -233,7 +233,7 @@ class NotPerUnit(QuestionError, code="E504"):
 
 
 class MissingBounds(QuestionError, code="E505"):
-    """A number is added up, and there are no public bounds on it."""
+    """A number that is added up has no public bounds."""
 
 
 class WrongType(QuestionError, code="E506"):

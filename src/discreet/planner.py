@@ -130,7 +130,7 @@ def plan(  # noqa: PLR0913  what is asked, what is known, and what it may cost
         bounds: what finding missing bounds may cost, in addition to the answer.
         found_bounds: bounds that were found and paid for before.
         concentrated: whether the budget that pays counts rho, mu or divergences, not epsilon.
-        own_delta: says what choosing groups privately may spend at a price, if nobody names a
+        own_delta: says what choosing groups privately may spend at a price, if no one names a
             delta.
         ceiling: whether the limits of the policy on the price hold; they do, except in tests.
     """
@@ -194,7 +194,7 @@ def planned(
 
     bound = bind_question(question, schema, known.public_rows, unit.columns, most.max_fan_out)
     exact, scope = bound.rows.public, bound.rows.scope
-    if not exact:  # nobody is protected by options
+    if not exact:  # no privacy depends on options
         check_unit(unit, bound.rows.unit or ())
         check_unit_column(bound)
     question = bound.question if question.values or exact else question

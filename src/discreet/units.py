@@ -10,8 +10,6 @@ Definition.  Tables are multisets of rows.  Two different tables are neighbors
     if one arises from the other by changing one row (bounded; the number of rows is public);
 ``either``
     if one of the two above holds;
-``replace_null``
-    if each row has a fixed place, and one place holds a row in one table and nothing in the other;
 ``local``
     if each table is a single row, whatever the two rows are: the local model is the same
     definition of privacy, for tables of one person.
@@ -26,7 +24,6 @@ With multiset differences L = D - D' and R = D' - D, the canonical metric is
     add_remove      |L| + |R|
     replace         |L|  if |D| = |D'|, else infinity
     either          max(|L|, |R|)
-    replace_null    over all places: 1 if one side is null, 2 if two different rows, else 0
     local           1 if D and D' are different single rows; infinity if they are other tables
 
 A mechanism is epsilon-DP for the relation if and only if it is (epsilon d)-private for its metric
@@ -84,12 +81,11 @@ class Relation(Enum):
     relation *adds* if some neighbors differ by a row that only one of them has, and *replaces* if
     in some neighbors two different rows stand for each other.  Every relation does one or both::
 
-                        adds    replaces    sides   size is public    has places
-        add_remove      yes     no          1       no                no
-        replace         no      yes         2       yes               no
-        either          yes     yes         2       no                no
-        replace_null    yes     no          1       no                yes
-        local           no      yes         2       yes               yes
+                        adds    replaces    sides   size is public
+        add_remove      yes     no          1       no
+        replace         no      yes         2       yes
+        either          yes     yes         2       no
+        local           no      yes         2       yes
 
     ``sides`` is the largest number of rows that one step touches: the one that leaves, and the one
     that comes.  The number of rows is public if no step changes it: if nothing is added.
@@ -105,7 +101,6 @@ class Relation(Enum):
     ADD_REMOVE = "add_remove"
     REPLACE = "replace"
     EITHER = "either"
-    REPLACE_NULL = "replace_null"
     LOCAL = "local"
 
     __hash__ = object.__hash__  # each is one object, and leaves are looked up by the thousand
@@ -142,18 +137,13 @@ class Relation(Enum):
         """How many rows one step touches at most: 1, or 2 if one row replaces another."""
         return 2 if self.replaces else 1
 
-    @property
-    def has_places(self) -> bool:
-        """Whether each row has a fixed place, so that rows can be distinguished by it."""
-        return self in {Relation.REPLACE_NULL, Relation.LOCAL}
-
 
 def table_distance(
     left: Sequence[Hashable], right: Sequence[Hashable], *, relation: Relation | str
 ) -> int | float:
     """Return the canonical distance of two tables: an integer, or infinity.
 
-    Rows can be any hashable values; ``None`` is a place without a row.
+    Rows can be any hashable values; ``None`` is no row.
 
     >>> table_distance(["a", "b"], ["b", "c"], relation="add_remove")
     2
@@ -164,8 +154,6 @@ def table_distance(
     """
     kind = Relation.read(relation)
     first, second = _rows(left), _rows(right)
-    if kind is Relation.REPLACE_NULL:
-        return _by_place(first, second)
     here, there = (Counter(row for row in rows if row is not None) for rows in (first, second))
     gone, come = (here - there).total(), (there - here).total()
     match kind:
@@ -202,16 +190,6 @@ def _has_nan(row: object) -> bool:
     if isinstance(row, tuple | frozenset):
         return any(_has_nan(entry) for entry in row)
     return isinstance(row, float) and math.isnan(row)
-
-
-def _by_place(left: Iterable[Hashable], right: Iterable[Hashable]) -> int | float:
-    first, second = list(left), list(right)
-    if len(first) != len(second):
-        return math.inf
-    return sum(
-        0 if one == other else 1 if one is None or other is None else 2
-        for one, other in zip(first, second, strict=True)
-    )
 
 
 @final

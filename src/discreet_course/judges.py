@@ -1,8 +1,8 @@
 """Referees of exercises: a number, a choice, and a program judged by its exact distribution.
 
 A number is compared with one that the library computes when it is needed.  A program draws its
-coins from the ``entropy`` that it is given; all coins are tried (``discreet.noise.exact_law``), so
-its epsilon is that of its distribution and no estimate.
+coins from the ``entropy`` that it is given; all coins are tried (``discreet.attacks.exact_law``),
+so its epsilon is that of its distribution and no estimate.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fractions import Fraction
 from types import FrameType
 from typing import Any, Final, final
 
+from discreet.attacks import ReplayEntropy, exact_law
 from discreet.errors import DiscreetError, WrongKind
 from discreet.exact import decimal
-from discreet.noise import ReplayEntropy, exact_law
 from discreet_course.exercise import Verdict
 
 Program = Callable[[Any, ReplayEntropy], Hashable]

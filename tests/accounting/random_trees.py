@@ -118,7 +118,6 @@ leaves = st.one_of(
         Leaf,
         losses,
         name=NAMES,
-        relation=st.sampled_from(["add_remove", "replace_null"]),
         replaced=st.one_of(st.none(), st.just(0), losses),
     ),
     st.builds(Leaf, losses, name=NAMES, unit=units),

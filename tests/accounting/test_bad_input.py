@@ -140,7 +140,6 @@ def test_names(name):
         (lambda: ONE.price(-1, 0), OutOfRange),
         (lambda: ONE.price(1.0, 0), WrongKind),
         (lambda: ONE.price_up_to(0, True), WrongKind),
-        (lambda: ONE.price(1, 0, wanted="swap"), WrongKind),
     ],
 )
 def test_what_means_nothing_is_refused(call, error):

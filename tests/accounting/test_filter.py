@@ -155,7 +155,7 @@ BUDGETS = [
 
 
 @pytest.mark.parametrize("limits", BUDGETS, ids=str)
-@pytest.mark.parametrize("relation", ["add_remove", "replace", "either", "replace_null"])
+@pytest.mark.parametrize("relation", ["add_remove", "replace", "either"])
 @pytest.mark.parametrize(
     "what",
     [

@@ -22,7 +22,7 @@ BUDGETS = [
     Budget(epsilon=1, delta="1e-6"),
     Budget(rho="0.4", delta="1e-6"),
 ]
-RELATIONS = ["add_remove", "replace", "either", "replace_null"]
+RELATIONS = ["add_remove", "replace", "either"]
 BOXES = [
     None,
     Box({"ward": equals("A")}),

@@ -331,8 +331,6 @@ def test_bad_granularities_get_a_clear_word():
         Metric([1, 2], lambda a, b: abs(a - b)).through(len, on=["abc"])
     with pytest.raises(TooLarge):
         Metric(range(5000), lambda a, b: abs(a - b))
-    with pytest.raises(WrongKind, match="replace_null"):
-        Metric.of_tables(["A"], "replace_null")
 
 
 def test_bad_rules_get_a_clear_word():

@@ -133,16 +133,6 @@ def test_the_exact_size_is_free_where_rows_are_replaced_and_unprotected_elsewher
         assert size.price(*moves).delta(epsilon=100) == 1
 
 
-def test_a_leaf_in_places_is_priced_only_where_rows_have_places():
-    leaf = Leaf(Pure(epsilon=1), relation="replace_null")
-    for wanted in (None, "add_remove", "replace", "either"):
-        assert leaf.price(1, 0, wanted=wanted) == UNPROTECTED
-        assert leaf.price_up_to(1, 0, wanted=wanted) == UNPROTECTED
-        assert leaf.price(0, 0, wanted=wanted) == FREE
-    assert leaf.price(1, 0, wanted="replace_null") == Pure(epsilon=1)
-    assert leaf.price(1, 1, wanted="local") == Pure(epsilon=2)
-
-
 def test_the_relation_is_that_of_whoever_names_one():
     histogram = Histogram(cells=3, noise=Laplace(scale=2), relation="replace")
     assert Leaf(histogram).relation is Relation.REPLACE

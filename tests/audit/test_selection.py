@@ -12,7 +12,8 @@ of the exponential: at most 2**-40 of total variation.
 from fractions import Fraction
 from itertools import combinations
 
-from discreet.noise import exact_law, exponential_weights
+from discreet.attacks import exact_law
+from discreet.noise import exponential_weights
 from discreet.noise.bernoulli import CoinSizes
 from discreet_course.permute_and_flip import permute_and_flip
 

@@ -19,7 +19,7 @@ def ages(relation, noise=Laplace(scale=1), cells=AGES):  # noqa: B008  a frozen 
 @pytest.mark.theorem("histogram-moves")
 @pytest.mark.parametrize(
     ("relation", "sensitivity"),
-    [("add_remove", 1), ("replace", 2), ("either", 2), ("replace_null", 1), ("local", 2)],
+    [("add_remove", 1), ("replace", 2), ("either", 2), ("local", 2)],
 )
 def test_the_age_histogram(relation, sensitivity):
     """Row L7: one cell moves when a row is added, two when one is replaced."""

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 import discreet_course as course
+from discreet.attacks import exact_law
 from discreet.errors import OutOfRange, UnknownName, WrongKind
-from discreet.noise import exact_law
 from discreet_course.puzzle_game import _SHEETS
 from discreet_course.terminal import ask_quiz, play
 

@@ -110,13 +110,6 @@ def test_sums(relation, low, high, rows):
     check_sums(sum_sensitivity, relation, low, high, rows)
 
 
-def test_replacing_by_null_is_adding_or_removing():
-    assert sum_sensitivity("replace_null", low=-1, high=4) == 4
-    assert count_sensitivity("replace_null", conditions=5) == count_sensitivity(
-        "add_remove", conditions=5
-    )
-
-
 def caught(check, claim, cases):
     for case in cases:
         try:

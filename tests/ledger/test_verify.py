@@ -48,7 +48,7 @@ BUDGETS = [
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: budget.currency.name)
-@pytest.mark.parametrize("relation", ["add_remove", "replace", "replace_null", "either", "local"])
+@pytest.mark.parametrize("relation", ["add_remove", "replace", "either", "local"])
 def test_every_currency_and_relation_passes(budget, relation):
     chain = Chain(budget, unit=row(relation=relation))
     scopes = [None, CA, Box({"state": equals("CA"), "age": at_least(65)})]

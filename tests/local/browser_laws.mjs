@@ -1,4 +1,4 @@
-// Runs a client on every list of words, as noise.exact_law does: jobs in JSON on stdin, laws on stdout.
+// Runs a client on every list of words, as exact_law does: jobs in JSON on stdin, laws on stdout.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.attacks import exact_law
 from discreet.errors import DiscreetError
 from discreet.local import ChangeTree
 from discreet.local import changes as changes_module
 from discreet.mechanisms.randomized_response import respond, response_chances
-from discreet.noise import exact_law
 from tests.mechanisms.contract import narrow_words
 from tests.noise.laws import stream
 

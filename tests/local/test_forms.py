@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.attacks import ReplayEntropy
 from discreet.errors import DiscreetError, EntropyExhausted, NotExact, OutOfRange, WrongKind
 from discreet.local import (
     Collector,
@@ -22,7 +23,6 @@ from discreet.local import (
     plan,
     randomizer_of,
 )
-from discreet.noise import ReplayEntropy
 
 ILLNESS = Domain(["flu", "cold", "none"])
 FORMS = [

@@ -6,10 +6,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
+from discreet.attacks import exact_law
 from discreet.errors import DiscreetError, OutOfRange
 from discreet.local import NumberRange, WindowResponse
 from discreet.local import numbers as number_range
-from discreet.noise import exact_law
 from discreet.noise.bernoulli import CoinSizes
 from tests.noise.laws import stream
 

@@ -117,3 +117,13 @@ def test_responses_without_a_common_spacing_are_tight():
     assert found.width <= 1e-6
     lattice = LatticeSearch(list(mixed.pairs), 0.0)
     assert lattice.delta(found.high, found.high).high >= 1e-6 * (1 - 1e-4)
+
+
+def test_five_hundred_different_responses_compose():
+    """They once took minutes on a lattice; the mean and variance of the sum bound the answer."""
+    epsilons = [F(1000 + 37 * k, 100000) for k in range(500)]
+    found = Composition(tuple((ResponsePair(e), 1) for e in epsilons)).epsilon(1e-6)
+    assert found.width <= 1e-6 * found.high
+    mean = sum(float(e) * math.tanh(float(e) / 2) for e in epsilons)
+    deviation = math.sqrt(sum((float(e) / math.cosh(float(e) / 2)) ** 2 for e in epsilons))
+    assert mean + 4 * deviation < found.low < found.high < mean + 6 * deviation

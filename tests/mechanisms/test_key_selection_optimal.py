@@ -16,7 +16,7 @@ from discreet.units import Relation
 from tests.mechanisms.key_selection_laws import exceeded, largest, moves, replacements
 from tests.noise.laws import LAZY_COINS, TINY_COINS, WrongLaw, check_law, stream
 
-ONE_WAY = ["add_remove", "replace_null"]
+ONE_WAY = ["add_remove"]
 BOTH_WAYS = ["replace", "either", "local"]
 
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.attacks import exact_law
 from discreet.errors import DiscreetError, OverBudget
 from discreet.ledger import Ledger
 from discreet.models import PosteriorDraw
-from discreet.noise import exact_law
 
 GOLDEN = [("0.01", 8.09), ("0.05", 5.55), ("0.1", 4.21), ("0.2", 2.68)]
 

@@ -12,7 +12,8 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from discreet.noise import KeyedEntropy, exact_law
+from discreet.attacks import exact_law
+from discreet.noise import KeyedEntropy
 from discreet.noise.bernoulli import CoinSizes
 from discreet.noise.table import TableSizes
 from discreet.noise.tablefree import FreeSizes

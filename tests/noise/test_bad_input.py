@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import noise
+from discreet.attacks import ReplayEntropy, exact_law
 from discreet.errors import DiscreetError, NotExact, OutOfRange, TooLarge, WrongKind
 from discreet.noise import (
     Bernoulli,
@@ -17,10 +18,8 @@ from discreet.noise import (
     DiscreteLaplace,
     DyadicGrid,
     KeyedEntropy,
-    ReplayEntropy,
     SystemEntropy,
     Uniform,
-    exact_law,
     exponential_weights,
 )
 from discreet_course.permute_and_flip import permute_and_flip

@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.attacks import ReplayEntropy, exact_law
 from discreet.errors import EntropyExhausted, OutOfRange
-from discreet.noise import ReplayEntropy, exact_law
 
 
 def test_replay_serves_what_was_recorded_and_no_more():

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.attacks import ReplayEntropy
 from discreet.errors import OutOfRange, WrongKind
-from discreet.noise import (
-    DiscreteLaplace,
-    ReplayEntropy,
-    exponential_weights,
-    selection,
-)
+from discreet.noise import DiscreteLaplace, exponential_weights, selection
 from discreet_course.permute_and_flip import permute_and_flip
 from tests.noise.laws import ALPHA, TINY_COINS, stream
 

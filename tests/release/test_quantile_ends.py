@@ -18,7 +18,7 @@ from discreet.plan.pricing.group_sensitivity import QuantileChoice
 from discreet.plan.pricing.release_parts import VALUE_SHARE, QuantileLevel
 from discreet.plan.statistics.fixed_point import Grid
 from discreet.query.types import Type
-from discreet.release.choices import chosen_leaves
+from discreet.release.choices import chosen_leaves, chosen_spans
 from discreet.units import Relation
 from tests.noise.laws import stream
 from tests.plan.clinic import scores
@@ -273,6 +273,45 @@ def test_ends_that_cross_are_both_held():
     )
     assert [end[0] for end in quantile_interval(quantile, crossed, C95)] == [60.0, 70.0]
     assert quantile.value(Type.INTEGER, crossed).tolist() == [60]
+
+
+def spanned(level, *, every, leaves=20_001, groups=1000):
+    """Values and intervals of a plan's choices, in groups with a row in every so many leaves."""
+    part = QuantileLevel(measure="x", level=level, leaves=leaves, rows=1, groups=1, available=None)
+    value, span = part.within_epsilon(Fraction(1), Relation.ADD_REMOVE)
+    leaf = np.arange(0, leaves, every)
+    places = np.repeat(np.arange(groups), leaf.size), np.tile(leaf, groups)
+    sparse = (*places, np.ones(groups * leaf.size, np.int64))
+    near = chosen_leaves(value, sparse, groups=groups, entropy=stream("value"))
+    wide = chosen_spans(span, sparse, near=near, entropy=stream("span"))
+    chosen = Chosen(choice=value, leaves=near), Chosen(choice=span, leaves=wide)
+    noisy = Noisy(size=groups, keys=(), totals={}, chosen=chosen)
+    grid = Grid(low=Fraction(0), width=Fraction(1), leaves=leaves)
+    return QuantileEstimator(measure="x", level=level, offset=0, grid=grid), noisy
+
+
+@pytest.mark.parametrize("level", [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)])
+def test_intervals_of_even_rows_hold_as_often_as_they_say_and_are_hardly_wider(level):
+    """Twice as large an aim, which halves them, is noticed."""
+    quantile, noisy = spanned(level, every=10)
+    truth = 20_000 * float(level)
+    low, high = quantile_interval(quantile, noisy, C95)
+    assert enough(held((low, high), truth), noisy.size, C95)
+    values = quantile.value(Type.FLOAT, noisy)
+    assert ((low <= values) & (values <= high)).all()
+    need = np.quantile(np.abs(values - truth), 0.95)
+    assert (high - low).mean() / 2 < 2 * need
+    value, span = noisy.chosen
+    mutant = replace(span.choice, offset=2 * span.choice.offset)
+    halved = replace(noisy, chosen=(value, replace(span, choice=mutant)))
+    ends = quantile_interval(quantile, halved, C95)
+    assert not enough(held(ends, truth), noisy.size, C95)
+
+
+def test_too_few_rows_for_a_span_leave_the_bounds():
+    quantile, noisy = spanned(Fraction(1, 2), every=1000)
+    low, high = quantile_interval(quantile, noisy, C95)
+    assert np.mean((low == 0) & (high == 20_000)) > 0.9
 
 
 @pytest.mark.theorem("part-prices")

@@ -85,7 +85,7 @@ ASKED = st.tuples(st.sampled_from(KINDS), st.sampled_from(SCOPES), st.sampled_fr
 
 @pytest.mark.theorem("cell-pairs")
 @given(
-    st.sampled_from([Relation.ADD_REMOVE, Relation.REPLACE, Relation.REPLACE_NULL]),
+    st.sampled_from([Relation.ADD_REMOVE, Relation.REPLACE]),
     st.sampled_from(BUDGETS),
     st.lists(ASKED, min_size=1, max_size=5),
 )

@@ -6,8 +6,9 @@ import signal
 import numpy as np
 import pytest
 
+from discreet.attacks import ReplayEntropy
 from discreet.errors import EntropyUnavailable
-from discreet.noise import DiscreteGaussian, ReplayEntropy
+from discreet.noise import DiscreteGaussian
 from discreet.torch import noise_ahead
 from discreet.torch.noise_ahead import NoiseAhead, processes_for
 

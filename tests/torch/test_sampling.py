@@ -8,8 +8,8 @@ from math import comb
 import numpy as np
 import pytest
 
+from discreet.attacks import exact_law
 from discreet.errors import OutOfRange, WrongKind
-from discreet.noise import exact_law
 from discreet.noise.bernoulli import CoinWords
 from discreet.torch import PoissonBatches
 from discreet.torch.sampling import UnitRows, overflow_chance

@@ -23,20 +23,13 @@ def sets_not_multisets(left, right, *, relation):
     return table_distance(left, right, relation=relation)
 
 
-def null_to_null(left, right, *, relation):
-    """One step from any row to any other, as if the place were never empty in between."""
-    if relation is Relation.REPLACE_NULL:
-        return sum(x != y for x, y in zip(left, right, strict=True))
-    return table_distance(left, right, relation=relation)
-
-
 def either_adds_up(left, right, *, relation):
     """Add/remove steps where a replacement would be shorter."""
     changed = Relation.ADD_REMOVE if relation is Relation.EITHER else relation
     return table_distance(left, right, relation=changed)
 
 
-METRICS = [sizes_may_change, sets_not_multisets, null_to_null, either_adds_up]
+METRICS = [sizes_may_change, sets_not_multisets, either_adds_up]
 
 
 def histogram_costs_one_when_bounded(relation, *, conditions=1, overlap=1, rows=1):

@@ -2,7 +2,7 @@
 
 Trust: kernel.
 
-A change that is not listed is a neighbor that nobody pays for.
+A change that is not listed is a neighbor that no price covers.
 
 Theorem (key ``contribution``).  Let one unit have at most c rows, of which at most m share a value
 of a column, and at most p values of it occur.  The price is the largest over all ways to hand out

@@ -2,14 +2,14 @@
 
 Trust: kernel.
 
-An amount that is misread is paid by nobody, or twice.
+An amount that is misread is paid not at all, or twice.
 
 Definition.  An amount is an integer that counts ``QUANTUM`` = 10**-24.  What a release costs is
 rounded up to an amount, and what may be spent is rounded down, so that sums and comparisons are
 exact and never favor the analyst (key ``directed-rounding``).  Decimal numbers of up to 24
 places are kept as they are: ten charges of 0.1 fit into 1.  Others are rounded one by one: 1/3
 three times does not fit into 1, but one charge for all three does.
-``NEVER`` stands for a price that nobody can pay.
+``NEVER`` is an unaffordable price.
 Amounts are stored as decimal text, which every reader keeps and a person can check.  Other exact
 numbers are text, such as "1/10"; those with too many digits for Python to write are in base
 sixteen.  Integers are numbers of JSON below 2**53, which every reader keeps, and text above.  Data
@@ -37,15 +37,10 @@ def undecodable(what: str) -> WrongKind:
     return WrongKind(f"stored data cannot be read: {what}; read only what this library wrote.")
 
 
-def undecodable_map() -> WrongKind:
-    """Return the error for data that is not a set of values or of records."""
-    return undecodable("a set of values or of records is not in its written form")
-
-
 def require_stored(holds: bool) -> None:  # noqa: FBT001  (a condition, and nothing else)
     """Refuse stored data that breaks a condition."""
     if not holds:
-        raise undecodable_map()
+        raise undecodable("a set of values or of records is not in its written form")
 
 
 def stored_fields(data: object, *names: str) -> dict[str, Any]:

@@ -142,7 +142,7 @@ class Balances:
         return added(self.everywhere, self._owed([*tops, *within]))
 
     def copy(self) -> Balances:
-        """Return what is owed now, for somebody who only looks."""
+        """Return what is owed now, without charging."""
         twin = Balances(self.budget, replaces=self.replaces)
         twin.everywhere, twin.every_route = self.everywhere, self.every_route
         twin.paid = self.paid.copy()

@@ -14,14 +14,7 @@ text of this list, which no other triple has.
 Theorem (key ``scope-names``).  A unit that all rows of a table share a column with has one value
 under each name, as long as its values stay what they are; and a condition on one name says nothing
 about another, so that charges under two names add up for somebody.
-Proof.  Everything that decides how a stored value becomes a value of ours, and whose it is, is part
-of the digest: the table, how it names units or finds them in other tables, the stored type, the
-kind of source and the type that is read.  In a loss map a record has a value under each name by
-itself, so a record is in both of two boxes unless they contradict each other under one name.
-Columns that name the unit have one name in all tables, tied to the normal form of the unit and to
-how CSV files are written, if that is not as usual.  That other columns hold the same in several
-tables, or after a change, is the owner's promise: a line of the policy gives them one name of their
-own, tied to the list of these columns: another list under the same label is another promise.
+Proof: docs/proofs/composition.md, section 11.
 
 A record that is missing from a box is not charged for the question.
 
@@ -48,7 +41,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
-from discreet.accounting.amounts import read_integer, undecodable, undecodable_map, write_integer
+from discreet.accounting.amounts import (
+    read_integer,
+    require_stored,
+    stored_fields,
+    undecodable,
+    write_integer,
+)
 from discreet.accounting.values import ANYTHING, Values
 from discreet.errors import WrongKind
 from discreet.exact import whole
@@ -209,7 +208,6 @@ class Box:
 
     @classmethod
     def everything(cls) -> Self:
-        """Return the box of all records."""
         return cls({})
 
     @property
@@ -337,13 +335,11 @@ class Box:
         >>> Box.read(Box.everything().written()) == Box.everything()
         True
         """
-        if not isinstance(data, dict) or not isinstance(data.get("columns"), dict):
-            raise undecodable_map()
-        columns = {name: Values.read(values) for name, values in data["columns"].items()}
-        empty = data.get("empty")
-        box = cls({"": Values()} if empty is True else columns)
-        if not isinstance(empty, bool) or box.written() != data:
-            raise undecodable_map()
+        stored = stored_fields(data, "empty", "columns")
+        require_stored(isinstance(stored["columns"], dict))
+        columns = {name: Values.read(values) for name, values in stored["columns"].items()}
+        box = cls({"": Values()} if stored["empty"] is True else columns)
+        require_stored(isinstance(stored["empty"], bool) and box.written() == data)
         return box
 
 

@@ -243,7 +243,13 @@ class Budget(Explainable, Shown):
         """
         if not isinstance(data, dict) or not {"currency", "limit", "promise"} <= data.keys():
             raise undecodable("a budget does not hold a currency, a limit and a promise")
-        currency = _currency(data["currency"], data.get("counted_at"))
+        kept: list[Currency] = [BasicCurrency(), ConcentratedCurrency()]
+        if data["currency"] == JointCurrency.name:
+            first = _promise(data.get("counted_at"))
+            kept.append(JointCurrency(first.epsilon_bound, first.delta_bound))
+        currency = next((each for each in kept if each.name == data["currency"]), None)
+        if currency is None:
+            raise undecodable("a budget is kept in an unknown currency")
         limit = decode_amounts(data["limit"], width=len(currency.components))
         promise = None if data["promise"] is None else _promise(data["promise"])
         budget = object.__new__(cls)
@@ -280,16 +286,6 @@ def _limits_within(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
 
 def _point(epsilon: Fraction, delta: Fraction) -> dict[str, str]:
     return {"epsilon": write_number(epsilon), "delta": write_number(delta)}
-
-
-def _currency(name: object, counted_at: object) -> Currency:
-    if name == JointCurrency.name:
-        first = _promise(counted_at)
-        return JointCurrency(first.epsilon_bound, first.delta_bound)
-    for currency in (BasicCurrency(), ConcentratedCurrency()):
-        if currency.name == name:
-            return currency
-    raise undecodable("a budget is kept in an unknown currency")
 
 
 def _promise(data: Any) -> Approximate:

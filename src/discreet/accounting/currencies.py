@@ -445,7 +445,7 @@ class JointCurrency(Currency):
         rho: Fraction,
         beside: Fraction,
     ) -> Fraction:
-        """Return 1 if a loss is within the promise, and otherwise a price that nobody can pay."""
+        """Return 1 if a loss is within the promise, and otherwise an unaffordable price."""
         one = Fraction(1)
         if epsilon <= self.epsilon and beside + chance <= self.delta:
             return one

@@ -307,12 +307,10 @@ class PrivacyFilter:
 
     @property
     def budget(self) -> Budget:
-        """The limits."""
         return self._budget
 
     @property
     def unit(self) -> PrivacyUnit:
-        """Who is protected."""
         return self._pricer.unit
 
     def share(self, columns: Iterable[str]) -> None:

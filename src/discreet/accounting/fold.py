@@ -51,7 +51,6 @@ from discreet.loss.pure_pairs import ResponsePair
 from discreet.units import PrivacyUnit, Relation
 
 _NOBODY: Final[Rows] = ()
-_LONGEST: Final = 8  # steps from row to row; a longer chain of curves promises little
 _MOST_CHOICES: Final = 64
 _EVERYTHING: Final = ((ResponsePair(Fraction(0), Fraction(1)), 1),)
 
@@ -74,15 +73,12 @@ class Price:
 
     @property
     def free(self) -> bool:
-        """Whether nothing is lost."""
         return not self.pairs and self.renyi is None
 
     def composition(self) -> Composition:
-        """Return the product of the pairs."""
         return Composition(self.pairs, self.renyi)
 
     def power(self, count: int) -> Price:
-        """Release it ``count`` times."""
         if count == 1:
             return self
         renyi = self.renyi.times(count) if self.renyi is not None and count else None
@@ -158,7 +154,7 @@ class TreeFold:
         self._numbers: dict[int, int] = {}
         self._used: dict[int, tuple[bool, ...]] = {}
         self._parts: dict[int, dict[int, list[int]]] = {}
-        self._known: dict[tuple[int, Rows, Rows, int | None, bool, Moved], Prices] = {}
+        self._known: dict[tuple[int, Rows, Rows, int | None, Moved], Prices] = {}
         self._whole: Moved = (0, 0)
         self._register(tree, {})
 
@@ -185,25 +181,23 @@ class TreeFold:
     def price(self, node: Node, old: Rows, new: Rows, whole: Moved) -> Prices:
         """Return what a node loses if these rows leave, and those enter."""
         self._whole = whole
-        return self._fold(node, old, new, 0, partial=False)
+        return self._fold(node, old, new, 0)
 
-    def _fold(
-        self, node: Node, old: Rows, new: Rows, spread: int | None, *, partial: bool
-    ) -> Prices:
+    def _fold(self, node: Node, old: Rows, new: Rows, spread: int | None) -> Prices:
         if not (old or new):
             return _FREE
         used = self._used[id(node)]
         old, new = _projected(old, used), _projected(new, used)
-        key = (self._numbers[id(node)], old, new, spread, partial, self._whole)
+        key = (self._numbers[id(node)], old, new, spread, self._whole)
         if key not in self._known:
-            self._known[key] = self._folded(node, old, new, spread, partial=partial)
+            self._known[key] = self._folded(node, old, new, spread)
         return self._known[key]
 
     def _folded(  # noqa: C901, PLR0911, PLR0912  (one case for each kind of node)
-        self, node: Node, old: Rows, new: Rows, spread: int | None, *, partial: bool
+        self, node: Node, old: Rows, new: Rows, spread: int | None
     ) -> Prices:
         def inner(child: Node, old: Rows = old, new: Rows = new) -> Prices:
-            return self._fold(child, old, new, spread, partial=partial)
+            return self._fold(child, old, new, spread)
 
         match node:
             case Leaf():
@@ -224,18 +218,20 @@ class TreeFold:
                     return _FREE
                 for column, values in box.conditions:
                     old, new = (self._meeting(rows, column, values) for rows in (old, new))
-                return self._fold(child, old, new, spread, partial=True)
+                return self._fold(child, old, new, spread)
             case Parallel():
                 return product(self._parallel(node, old, new, spread))
             case Group(distance=0):
                 return _FREE
-            case Group(child=child, distance=distance) if _looks_at_all_rows_alike(child):
+            case Group(child=child, distance=distance) if all(
+                isinstance(below, Leaf | Sequential | Repeat | Post) for below in child.walk()
+            ):
                 further = None if spread is None or distance is None else max(spread, 1) * distance
-                return self._fold(child, old, new, further, partial=partial)
+                return self._fold(child, old, new, further)
             case Group():
                 return (self._grouped(node, old, new, spread),)
             case Sampled(rate=None):
-                return (self._fixed(node, old, new, spread, partial=partial),)
+                return (self._fixed(node, old, new, spread),)
             case Sampled():
                 return self._sampled(node, old, new, _apart(node.child, spread))
             case Shuffled():
@@ -258,10 +254,10 @@ class TreeFold:
         if spread is None:
             loss: PrivacyLoss = UNPROTECTED if old or new else leaf.price(0, 0)
         elif exactly and not spread:
-            loss = leaf.price(old, new, wanted=self._unit.relation)
+            loss = leaf.price(old, new)
         else:
             times = max(spread, 1)
-            loss = leaf.price_up_to(old * times, new * times, wanted=self._unit.relation)
+            loss = leaf.price_up_to(old * times, new * times)
         return directed(loss, old, new, attained=certain)
 
     def _units(self, leaf: Leaf, seen: Moved) -> tuple[int, int, bool]:
@@ -299,7 +295,7 @@ class TreeFold:
         for place in sorted({place for atom in atoms for place in parts.get(atom, ())}):
             values, child = node.parts[place]
             mine, theirs = (self._meeting(rows, node.key, values) for rows in (old, new))
-            yield self._fold(child, mine, theirs, spread, partial=True)
+            yield self._fold(child, mine, theirs, spread)
 
     def _grouped(self, node: Group, old: Rows, new: Rows, spread: int | None) -> Price:
         """Give the rows that a row becomes their own cells, whatever cell it is in."""
@@ -316,14 +312,14 @@ class TreeFold:
         self, node: Sampled, old: Rows, new: Rows, spread: int | None
     ) -> Prices:
         def inside(old: Rows, new: Rows) -> Prices:
-            return self._fold(node.child, old, new, spread, partial=True)
+            return self._fold(node.child, old, new, spread)
 
         columns = () if node.unit is None else tuple(sorted(node.unit.columns))
         whole_unit = columns != () and columns == tuple(sorted(self._unit.columns))
         amplified = columns == () or whole_unit  # rows drawn with others outside their unit are not
         assert node.rate is not None  # noqa: S101  (for the type checker)
         rate = node.rate if amplified else Fraction(1)
-        draw = _Draw(rate, whole_unit)
+        draw = rate, whole_unit
         leave, enter = inside(old, _NOBODY) != _FREE, inside(_NOBODY, new) != _FREE
         if not (leave or enter):
             return _FREE
@@ -342,36 +338,31 @@ class TreeFold:
             return (Price.of(mixed, attained=False),)
         first = _halves(lambda rows: inside(rows, _NOBODY), old, draw, "old")
         second = _halves(lambda rows: inside(_NOBODY, rows), new, draw, "new")
-        both = chain([above(first).composition(), above(second).composition()])
+        both = chained(above(first).composition(), above(second).composition())
         return (Price.of(both, attained=False),)
 
-    def _fixed(
-        self, node: Sampled, old: Rows, new: Rows, spread: int | None, *, partial: bool
-    ) -> Price:
+    def _fixed(self, node: Sampled, old: Rows, new: Rows, spread: int | None) -> Price:
         """Sample a fixed number: known if the population keeps its size."""
-        emptied = self._unit.relation is Relation.REPLACE_NULL and not partial
         leave, enter = count_of(old), count_of(new)
-        if not (leave == enter or emptied) or spread != 0:
+        if leave != enter or spread != 0:
             return directed(UNPROTECTED, 1, 1, attained=False)
         if all(
-            self._fold(node.child, *change, spread, partial=True) == _FREE
+            self._fold(node.child, *change, spread) == _FREE
             for change in ((old, _NOBODY), (_NOBODY, new))
         ):
             return Price()
         assert node.size is not None  # noqa: S101  (for the type checker)
         assert node.population is not None  # noqa: S101  (for the type checker)
-        inner = self._alone(node.child, Relation.EITHER if emptied else Relation.REPLACE, 1)
+        inner = self._alone(node.child, Relation.REPLACE, 1)
         loss = inner.sampled_without_replacement(size=node.size, population=node.population)
-        steps = max(leave, enter)
-        return directed(loss.group(steps) if steps > 1 else loss, 1, 1, attained=False)
+        return directed(loss.group(leave) if leave > 1 else loss, 1, 1, attained=False)
 
     def _shuffled(self, node: Shuffled, seen: Moved, spread: int | None) -> Price:
         """Shuffle reports: known if as many are replaced as there are, by as many others."""
         old, new, exactly = self._units(node.child, seen)
         if not exactly or old != new or spread != 0:
             return directed(UNPROTECTED, 1, 1, attained=False)
-        loss = node.child.price(1, 1, wanted=self._unit.relation)
-        shuffled = loss.shuffled(population=node.population)
+        shuffled = node.child.price(1, 1).shuffled(population=node.population)
         return directed(shuffled.group(old), 1, 1, attained=False)
 
 
@@ -385,13 +376,6 @@ def directed(loss: PrivacyLoss, old: int, new: int, *, attained: bool = True) ->
         sides = (*profile.remove, *profile.add)
     distinct = list(dict.fromkeys(sides)) if len(sides) > 1 else list(sides)
     return Price.of(upper_envelope(distinct), attained=attained and len(distinct) == 1)
-
-
-def chain(steps: Sequence[Composition]) -> Composition:
-    """Go from table to table, one row at a time; too long a way promises nothing."""
-    if len(steps) > _LONGEST:
-        return Composition(_EVERYTHING)
-    return functools.reduce(chained, steps) if steps else Composition()
 
 
 def _projected(rows: Rows, used: tuple[bool, ...]) -> Rows:
@@ -417,38 +401,27 @@ def repeated(prices: Prices, count: int) -> Prices:
     return tuple(dict.fromkeys(_product(way) for way in ways))
 
 
-def _looks_at_all_rows_alike(node: Node) -> bool:
-    return all(isinstance(below, Leaf | Sequential | Repeat | Post) for below in node.walk())
-
-
 def _apart(child: Node, spread: int | None) -> int | None:
     """Look at tables with and without the rows, which no certificate for replace covers."""
     covered = not any(isinstance(node, Leaf) and node.common_domain for node in child.walk())
     return spread if covered else None
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Draw:
-    """How rows enter a sample: each by itself, or all rows of the unit as one."""
-
-    rate: Fraction
-    whole_unit: bool
-
-
-def _halves(inside: Callable[[Rows], Prices], rows: Rows, draw: _Draw, side: str) -> Prices:
+def _halves(
+    inside: Callable[[Rows], Prices], rows: Rows, draw: tuple[Fraction, bool], side: str
+) -> Prices:
     """Sample rows that only leave, or only enter: each by itself, or all of a unit as one."""
-    count = count_of(rows)
-    if draw.whole_unit or count == 1:
+    count, (rate, whole_unit) = count_of(rows), draw
+    if whole_unit or count == 1:
         return tuple(
-            Price.of(_mixed([price.composition()], draw.rate, side), attained=price.attained)
+            Price.of(_mixed([price.composition()], rate, side), attained=price.attained)
             for price in inside(rows)
         )
     by_number = [
         above(tuple(dict.fromkeys(price for some in _subsets(rows, j) for price in inside(some))))
         for j in range(1, count + 1)
     ]
-    mixed = _mixed([price.composition() for price in by_number], draw.rate, side)
+    mixed = _mixed([price.composition() for price in by_number], rate, side)
     return (Price.of(mixed, attained=False),)
 
 
@@ -460,7 +433,7 @@ def _subsets(rows: Rows, size: int) -> Iterator[Rows]:
 
 
 def _leak(probability: Fraction) -> Composition:
-    """Tell everything with a probability, as where somebody unprotected is drawn."""
+    """Reveal everything with a probability, as if an unprotected person is drawn."""
     return Composition(((ResponsePair(Fraction(0), probability), 1),))
 
 

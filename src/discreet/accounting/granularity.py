@@ -107,15 +107,7 @@ class Metric:
         Fraction(1, 1)
         """
         kind = Relation.read(relation)
-        if kind is Relation.REPLACE_NULL:
-            raise WrongKind(
-                "tables are compared by 'replace_null' without places for their rows; give a "
-                "distance of your own, or use 'add_remove'."
-            )
-        return cls(
-            tables,
-            lambda left, right: table_distance(tuple(left), tuple(right), relation=kind),
-        )
+        return cls(tables, lambda one, two: table_distance(tuple(one), tuple(two), relation=kind))
 
     @classmethod
     def _of(cls, points: tuple[Any, ...], table: tuple[tuple[Distance, ...], ...]) -> Metric:

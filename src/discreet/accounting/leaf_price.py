@@ -8,10 +8,10 @@ relation move the input of a mechanism by at most d, and let replacing a row mov
 If r rows are removed and i others inserted, then by the triangle inequality the input moves by at
 most
 
-    add_remove, replace_null    min(r, i) e + |r - i| d,  and by (r + i) d;  if e is not known,
-                                it is 2 d: a row leaves, and another comes
-    replace, local              r d if r = i; otherwise nothing is known
-    either                      max(r, i) d
+    add_remove        min(r, i) e + |r - i| d,  and by (r + i) d;  if e is not known, it is 2 d: a
+                      row leaves, and another comes
+    replace, local    r d if r = i; otherwise nothing is known
+    either            max(r, i) d
 
 A loss is priced along the same chains of neighbors (keys ``group-distance``, ``group-profile``).
 If rows only leave, or only come, each link of the chain has the same direction, and so has the

@@ -81,12 +81,10 @@ class Parts:
 
     @classmethod
     def one(cls, width: int) -> Parts:
-        """Start with one part that has paid nothing."""
         return cls(np.zeros((width, 1), dtype=object), np.zeros(1, dtype=np.intp), 1)
 
     @property
     def size(self) -> int:
-        """How many parts there are."""
         return len(self.history)
 
     def charge(self, parts: Index, price: Sequence[int], *, whole: bool) -> None:
@@ -98,7 +96,6 @@ class Parts:
         self.histories += len(old)
 
     def repeat(self, parts: Index) -> None:
-        """Append copies of some parts."""
         self.paid = np.concatenate([self.paid, self.paid[:, parts]], axis=1)
         self.history = np.concatenate([self.history, self.history[parts]])
 
@@ -113,17 +110,14 @@ class Parts:
         self.history = np.where(least == most, least, _MIXED)
 
     def copy(self) -> Parts:
-        """Return parts that can be changed apart from these."""
         return Parts(self.paid.copy(), self.history.copy(), self.histories)
 
     def written(self) -> dict[str, object]:
-        """Return a form that JSON keeps exactly."""
         paid = [[f"{amount:x}" for amount in row] for row in self.paid]
         return {"paid": paid, "history": self.history.tolist(), "histories": self.histories}
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Parts:
-        """Read what ``written`` wrote."""
         paid = np.array([[int(each, 16) for each in row] for row in data["paid"]], dtype=object)
         return cls(paid, np.array(data["history"], dtype=np.intp), data["histories"])
 
@@ -142,7 +136,6 @@ class Column:
 
     @property
     def size(self) -> int:
-        """How many atoms there are."""
         return self.parts.size
 
     def meeting(self, values: Values) -> int:
@@ -201,7 +194,6 @@ class Column:
             yield amount, (atoms & -atoms).bit_length() - 1
 
     def copy(self) -> Column:
-        """Return a column that can be changed apart from this one."""
         twin = Column(1)
         twin.kind, twin.null, twin.used = self.kind, self.null, self.used
         twin.parts = self.parts.copy()
@@ -209,14 +201,12 @@ class Column:
         return twin
 
     def written(self) -> dict[str, object]:
-        """Return a form that JSON keeps exactly."""
         cuts = encode_cuts(tuple(self.cuts))
         line = {"kind": self.kind, "cuts": cuts, "atoms": self.atoms.copy(), "null": self.null}
         return {**line, "used": self.used, "parts": self.parts.written()}
 
     @classmethod
     def read(cls, data: object) -> Column:
-        """Read what ``written`` wrote."""
         stored = stored_fields(data, "kind", "cuts", "atoms", "null", "used", "parts")
         column = cls(1)
         column.kind, column.atoms, column.null = stored["kind"], stored["atoms"], stored["null"]
@@ -273,7 +263,6 @@ class LossMap:
 
     @property
     def width(self) -> int:
-        """How many components an amount has."""
         return self._width
 
     @property
@@ -349,7 +338,6 @@ class LossMap:
         return tuple(self._two_highest(cells, within, component) for component in wanted)
 
     def copy(self) -> LossMap:
-        """Return a map that can be charged apart from this one."""
         twin = LossMap(self._width, cap=self._cap)
         twin._everyone, twin._apart, twin._exact = self._everyone.copy(), self._apart, self._exact
         twin._columns = {name: column.copy() for name, column in self._columns.items()}

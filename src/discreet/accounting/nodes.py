@@ -18,7 +18,7 @@ source is a mechanism, which is priced at the distance that the input moves, or 
 price of one step of the relation it is certified for.  ``price(r, i)`` bounds the loss between its
 table and the same table with r rows removed and i others inserted.
 Assumes, for ``local``: the source is run on each row by itself, and the rows are as many in all
-tables; for ``replace_null``: rows keep their places.
+tables.
 
 Theorem (key ``bounded-parallel``; Guerra-Balboa, Miranda-Pascual, Parra-Arnau and Strufe 2024).
 Let a source be epsilon-DP under ``replace`` on the tables of its own part.  When a record of one
@@ -89,12 +89,10 @@ class Node(Explainable, Shown, ABC):
                 waiting.extend([child for _, child in reversed(branches)])
 
     def __add__(self, other: Node) -> Sequential:
-        """Release both."""
         both = ((n.children if isinstance(n, Sequential) else (n,)) for n in (self, other))
         return Sequential(*(child for children in both for child in children))
 
     def __mul__(self, count: int) -> Repeat:
-        """Release this many times."""
         return Repeat(self, count)
 
     __rmul__ = __mul__
@@ -380,9 +378,7 @@ class Leaf(Node):
     def branches(self) -> tuple[tuple[str, Node], ...]:
         return ()
 
-    def price(
-        self, removed: int, inserted: int, *, wanted: Relation | str | None = None
-    ) -> PrivacyLoss:
+    def price(self, removed: int, inserted: int) -> PrivacyLoss:
         """Return the loss if ``removed`` rows leave the table and ``inserted`` others enter it.
 
         If ``unit`` is set, units are counted in place of rows.  For a leaf with ``common_domain``
@@ -390,18 +386,12 @@ class Leaf(Node):
         loss belongs to tables that lose rows, the ``add`` side to those that gain some; if both
         happen, each side holds both ways.
 
-        ``wanted`` is the relation between whole tables.  A source that is certified for rows in
-        fixed places says nothing if rows have none, which is the case unless it is
-        ``replace_null`` or ``local``.
-
         >>> Leaf(Pure(epsilon=1), relation="replace").price(1, 0)
         Approximate(epsilon=Fraction(0, 1), delta=Fraction(1, 1))
         """
-        return self._price(exact_price, removed, inserted, wanted)
+        return self._price(exact_price, removed, inserted)
 
-    def price_up_to(
-        self, removed: int, inserted: int, *, wanted: Relation | str | None = None
-    ) -> PrivacyLoss:
+    def price_up_to(self, removed: int, inserted: int) -> PrivacyLoss:
         """Return a loss for every change of at most ``removed`` and ``inserted`` rows.
 
         It can exceed the price of exactly that many: two rows for two others leave a count
@@ -411,22 +401,14 @@ class Leaf(Node):
         >>> count.price(2, 2), count.price_up_to(2, 2)
         (Pure(epsilon=Fraction(0, 1)), Pure(epsilon=Fraction(2, 1)))
         """
-        return self._price(price_up_to, removed, inserted, wanted)
+        return self._price(price_up_to, removed, inserted)
 
     def _price(
-        self,
-        rule: Callable[[Leaf, int, int], PrivacyLoss],
-        removed: int,
-        inserted: int,
-        wanted: Relation | str | None,
+        self, rule: Callable[[Leaf, int, int], PrivacyLoss], removed: int, inserted: int
     ) -> PrivacyLoss:
         gone = whole(removed, name="removed", low=0)
         come = whole(inserted, name="inserted", low=0)
-        places = wanted is not None and Relation.read(wanted).has_places
-        if gone == come == 0:
-            return FREE
-        certified = places or self.relation is not Relation.REPLACE_NULL
-        return rule(self, gone, come) if certified else UNPROTECTED
+        return rule(self, gone, come) if gone or come else FREE
 
 
 def _relation_of(source: object, relation: object, unit: object) -> Relation:

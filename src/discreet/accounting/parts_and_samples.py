@@ -136,7 +136,9 @@ class Parallel(Node):
                 "value, or leave overlap at 1."
             )
         _refuse_overlapping([values for values, _ in checked])
-        freeze(self, key=checked_column(key), parts=checked, overlap=most)
+        if not isinstance(key, str) or not key.strip() or not key.isprintable():
+            raise WrongKind("a column is not named by printable text; name a column of the table.")
+        freeze(self, key=key, parts=checked, overlap=most)
 
     def __repr__(self) -> str:
         overlap = f", overlap={self.overlap}" if self.overlap > 1 else ""
@@ -148,13 +150,6 @@ class Parallel(Node):
 
     def branches(self) -> tuple[tuple[str, Node], ...]:
         return tuple((str(values), child) for values, child in self.parts)
-
-
-def checked_column(value: object) -> str:
-    """Return the name of a column."""
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise WrongKind("a column is not named by printable text; name a column of the table.")
-    return value
 
 
 def _refuse_computed(key: object) -> None:

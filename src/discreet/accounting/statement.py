@@ -94,7 +94,6 @@ class Option:
 
     @classmethod
     def of(cls, price: Price, cells: tuple[OptionCell, ...]) -> Option:
-        """Return the option of a price."""
         return cls(price.composition(), cells, price.attained)
 
     @property
@@ -328,7 +327,6 @@ class Statement(PrivacyCurve):
         return shown
 
     def _shown(self, node: Node, box: Box) -> str:
-        """Show what a node costs by itself, where it lies."""
         epsilon = self._again(Where(box, node) if box.conditions else node).epsilon(delta=_SHOWN)
         return "infinite" if math.isinf(epsilon) else f"{math.ceil(epsilon * 10**4) / 10**4:.4f}"
 

@@ -42,7 +42,7 @@ from typing import Any, Final, Self, cast, final
 
 import numpy as np
 
-from discreet.accounting.amounts import stored_fields, undecodable_map
+from discreet.accounting.amounts import require_stored, stored_fields
 from discreet.errors import InputError, OutOfRange, WrongKind
 from discreet.exact import decimal, rational
 
@@ -226,8 +226,7 @@ def decode_cuts(data: object, kind: str | None) -> Cuts:
         known = (not cuts if kind is None else _is_canonical(kind, cuts)) and isinstance(data, list)
     except (ValueError, TypeError, InputError):
         known = False
-    if not known or encode_cuts(cuts) != data:
-        raise undecodable_map()
+    require_stored(known and encode_cuts(cuts) == data)
     return cuts
 
 
@@ -244,7 +243,7 @@ def _read_key(text: object, kind: str | None) -> Key:
         case "datetime" | "instant", str():
             return datetime.fromisoformat(text)
         case _:
-            raise undecodable_map()
+            raise ValueError(kind)
 
 
 @final

@@ -273,7 +273,7 @@ class _Ratios:
     reached: Floats
 
     def ends(self) -> Ends:
-        """Return the smallest and the largest theta that intervals hold, NaN if there is none.
+        """Return the smallest and the largest theta that intervals hold, or NaN.
 
         The reach rises with the distance from zero.  So no theta is outside of where the larger
         reach of two cells leaves it, if none is outside of these cells.

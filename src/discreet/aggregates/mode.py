@@ -179,7 +179,7 @@ def _candidates(
 
 
 def _leaf(value: Expression, values: Sequence[KeyValue]) -> Expression:
-    """Return the place of a value among the candidates; what is none of them has no leaf."""
+    """Return the index of a value among the candidates; other values have no leaf."""
     first = values[0]
     if type(first) is int and values == tuple(range(first, first + len(values))):
         return Call("-", (value, Literal(first)))

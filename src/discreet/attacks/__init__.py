@@ -16,6 +16,7 @@ from discreet.doors import open_door
 
 if TYPE_CHECKING:  # loaded when first used: SciPy and DuckDB take their time
     from discreet.attacks import claims, membership
+    from discreet.attacks.enumeration import ExactLaw, ReplayEntropy, exact_law
     from discreet.attacks.estimate import estimate_epsilon
     from discreet.attacks.exact import Enumerated, exact_epsilon
     from discreet.attacks.guessed_bits import guessed

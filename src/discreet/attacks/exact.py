@@ -28,13 +28,13 @@ import numpy as np
 
 from discreet.attacks.claim import Claim, Level
 from discreet.attacks.claims import ORDERS, Concentrated, claim_of
+from discreet.attacks.enumeration import ExactLaw, ReplayEntropy, exact_law
 from discreet.attacks.measured import Measured
 from discreet.attacks.neighbors import Pair, pairs_of
 from discreet.errors import WrongKind
 from discreet.exact import Interval, float_down, float_up
 from discreet.loss.elementary import exp, log
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.noise import ExactLaw, ReplayEntropy, exact_law
 
 
 @final

@@ -4,9 +4,7 @@ Trust: kernel.  Proofs are in docs/proofs/mechanisms.md.
 
 Definition.  A stream has a public length n; the value at each position is an integer from 0 to a
 public bound.  A position at which nothing happened holds 0.  Two streams are neighbors if they
-differ at one position: the neighbors of ``replace_null`` in the words of ``discreet.units``, but a
-change from one value to another is one step here, because no two values are further apart than the
-larger one is from 0.
+differ at one position: no two values are further apart than the larger one is from 0.
 
 Definition.  A counter measures y = R x + Z for a public integer matrix R and independent noise Z,
 and releases after each value an estimate of the sum so far, a linear function of what it measured
@@ -127,22 +125,18 @@ class CounterRun(GuardedRun, Generic[Answer]):
 
     @property
     def time(self) -> int:
-        """How many values were taken so far."""
         return self._time
 
     @property
     def left(self) -> int:
-        """How many values may still come."""
         return self._length - self._time
 
     @property
     def finished(self) -> bool:
-        """Whether no more values are taken."""
         return self._closed or self._time == self._length
 
     @property
     def latest(self) -> Answer:
-        """The last sum that was released."""
         if self._latest is None:
             raise OutOfRange("no value was added yet; add a value first.")
         return self._latest
@@ -251,7 +245,6 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
         return account(self._path(changes), relation="add_remove").loss
 
     def spreads(self) -> tuple[Fraction, ...]:
-        """Return the spread of every prefix."""
         return tuple(self.spread(prefix=t) for t in range(1, self.length + 1))
 
     def variance(self, *, prefix: int) -> Interval:

@@ -108,7 +108,6 @@ class FactorizedCounter(Counter):
         return self.band
 
     def _path(self, distance: int) -> Node:
-        """Return the first column."""
         return self._column(distance, sum(r * r for r in self.coefficients))
 
     def _column(self, distance: int, square: int) -> Leaf:

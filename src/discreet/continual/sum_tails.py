@@ -151,7 +151,6 @@ def plain_sum_half_width(law: Law, count: int, tail: Fraction) -> int:
 
 @functools.lru_cache(maxsize=16)
 def _beyond(law: Law, count: int, widest: int) -> NDArray[np.float64]:
-    """Return P[|sum| > r] for r = 0, 1, ..., widest."""
     size = 1 << (2 * widest + 2).bit_length()
     steps = np.minimum(np.arange(size), size - np.arange(size))
     powers = np.fft.rfft(_pmf(law, steps)).real ** count
@@ -161,7 +160,6 @@ def _beyond(law: Law, count: int, widest: int) -> NDArray[np.float64]:
 
 
 def _pmf(law: Law, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return P[Z = k], to within rounding."""
     if isinstance(law, DiscreteLaplace):
         rate = float(1 / law.scale)
         return np.asarray(math.tanh(rate / 2) * np.exp(-rate * steps))

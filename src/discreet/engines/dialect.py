@@ -228,7 +228,7 @@ class Dialect(Writer):
         return self.text(SALT)
 
     def place(self, purpose: str, values: Sequence[tuple[Node, Type]], *, portable: bool) -> Node:
-        """Return where values come in an order that nobody can foresee without the salt.
+        """Return where values come in an order that is unpredictable without the salt.
 
         The portable order is that of MD5 of their canonical text (``engine.HashOrder``).
         """

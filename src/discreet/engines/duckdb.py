@@ -77,7 +77,7 @@ to be above all numbers.
 
 @final
 class Connection:
-    """The sources as views, in a database of their own that nobody can change."""
+    """The sources as views, in a read-only database of their own."""
 
     __slots__ = (
         "__weakref__",

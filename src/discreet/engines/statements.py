@@ -202,7 +202,7 @@ class _Builder:
         ]
         for name, key in zip(self.keys, request.keys, strict=True):
             node = print_.node(key.expression)
-            if key.type is Type.FLOAT:  # which zero somebody wrote must not be seen
+            if key.type is Type.FLOAT:  # the sign of a zero must not be seen
                 node = self.sql(":x + :zero", x=node, zero=self.dialect.literal(0, Type.FLOAT))
             shown.append(self.named(node, name))
         values = [f"x{at}" for at in range(len(measured))]

@@ -177,10 +177,10 @@ def _recorded(
 def _leaf_price(leaf: Leaf, relation: Relation, *, parts: bool) -> PrivacyLoss:
     """Return what one step of a relation costs in a leaf: all that the step may be to it."""
     if not relation.replaces:
-        return leaf.price(1, 0, wanted=relation)
+        return leaf.price(1, 0)
     if parts or relation.adds:
-        return leaf.price_up_to(1, 1, wanted=relation)
-    return leaf.price(1, 1, wanted=relation)
+        return leaf.price_up_to(1, 1)
+    return leaf.price(1, 1)
 
 
 def _is_plain(node: Node, unit: PrivacyUnit) -> bool:

@@ -80,7 +80,7 @@ def write_backup(rows: Iterable[EntryRow], ledger: str, path: Path, *, taken: bo
     except OSError:
         raise LedgerUnavailable(
             what="the backup cannot be written there.",
-            why="a backup that is not on disk as a whole is none.",
+            why="only a backup that is wholly on disk can be restored.",
             do="give a path in a folder that exists, can be written, and has room.",
         ) from None
     return end

@@ -259,7 +259,7 @@ class LedgerConnection:
     # --- looking ------------------------------------------------------------------------------
 
     def look(self, view: Callable[[LedgerState], Result]) -> Result:
-        """Return a view of the state after all entries that are stored, locking nobody out."""
+        """Return a view of the state after all stored entries, without a lock."""
         return self._in_turn(lambda: view(self._caught_up()))
 
     def _caught_up(self) -> LedgerState:
@@ -309,7 +309,7 @@ class LedgerConnection:
     # --- closing ------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close the store once nobody uses it; closing twice does nothing."""
+        """Close the store once it is no longer in use; closing twice does nothing."""
         if self.closed or os.getpid() != self._process:
             return
         in_time = self._turn.acquire(timeout=self._timeout)

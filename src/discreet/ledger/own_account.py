@@ -1,4 +1,4 @@
-"""An account of somebody's own, below the first one of a ledger: an agent's, or an analyst's.
+"""A personal account below the first one of a ledger: an agent's, or an analyst's.
 
 Trust: public.  The ledger enforces the limit; here the account is found, or opened once (T1).
 """
@@ -12,7 +12,7 @@ from discreet.ledger.ledger import Ledger
 
 
 def own_account(ledger: Ledger, name: str, *, limit: object, by: str) -> str:
-    """Return the path of somebody's account; open it with a limit if it is not there.
+    """Return the path of a personal account; open it with a limit if it is not there.
 
     Args:
         ledger: an open ledger.

@@ -848,7 +848,7 @@ def _take_backup(audit: Audit, place: Path) -> None:
 
 
 def backup_row(text: bytes) -> tuple[Any, Any, bytes | None] | None:
-    """Return the line, the head and the answer of a line of a backup; None if it is none."""
+    """Return the line, the head and the answer of a line of a backup, or None."""
     stored = _object(text, {"line", "head", "answer"})
     coded = stored.get("answer")
     answer = None if coded is None else safely(base64.b64decode, coded, None, True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from discreet.doors import open_door
 
 if TYPE_CHECKING:  # each is loaded when first used, because most questions need few of them
+    from discreet.charts.curves import plot
     from discreet.loss.calibration import (
         gaussian_sigma,
         laplace_scale,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
         RenyiDP,
         ZeroConcentrated,
     )
-    from discreet.loss.plots import plot
     from discreet.loss.privacy_loss import PrivacyLoss
     from discreet.loss.profile import Profile
     from discreet.loss.rounding import Bracket

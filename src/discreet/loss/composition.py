@@ -160,7 +160,6 @@ class Product:
         return self._finite_epsilon(share).low
 
     def _finite_delta(self, eps: float, *, lattice: bool = True) -> Bracket:
-        """Enclose the finite part at eps >= 0."""
         if eps >= self.largest or math.isinf(eps):
             return Bracket(0.0, 0.0)
         if self._closed is not None:
@@ -218,7 +217,6 @@ class Product:
         return Bracket(largest_epsilon_above(lower, delta, high=top, tolerance=tolerance), top)
 
     def _moments(self) -> MomentBound:
-        """The bound through cumulants, which always applies."""
         limit = None if self._renyi is None else self._renyi.limit
         return MomentBound(self._cumulant, math.inf if limit is None else float_down(limit - 1))
 
@@ -242,7 +240,6 @@ class Product:
 
     @cached_property
     def _lattice(self) -> LatticeSearch:
-        """The lattice engine, Gaussians beside the lattice."""
         from discreet.loss.lattice import LatticeSearch
         from discreet.loss.polygon import RenyiPart
 
@@ -375,7 +372,12 @@ class Composition:
 
     def log_moments(self, orders: Sequence[float]) -> tuple[float, ...]:
         """Bound the same at several orders, and look every pair up once."""
-        bounds = [_log_moments(pair, n, orders) for pair, n in self.pairs]
+        bounds = []
+        for pair, count in self.pairs:
+            own = (
+                [pair.log_moment, pair.curve().log_moment] if pair.two_bounds else [pair.log_moment]
+            )
+            bounds.append([count * min(moment(t) for moment in own) for t in orders])
         totals = [math.fsum(parts) for parts in zip(*bounds, strict=True)] or [0.0] * len(orders)
         if self.renyi is not None:
             known = zip(totals, orders, strict=True)
@@ -448,7 +450,6 @@ class Composition:
                 yield self._product(chosen), total > _WORTH and len(self.pairs) <= _MANY
 
     def infinity(self) -> Bracket:
-        """Enclose the mass of infinite losses."""
         return self._product().infinite
 
     def largest(self) -> float:
@@ -460,7 +461,6 @@ class Composition:
         return self._product().largest_below()
 
     def delta(self, epsilon: float) -> Bracket:
-        """Enclose the profile at any real epsilon."""
         if math.isnan(epsilon):
             raise OutOfRange("epsilon is not a number; give a real epsilon.")
         if epsilon < 0:
@@ -472,7 +472,6 @@ class Composition:
 
     @property
     def has_closed_form(self) -> bool:
-        """Whether the profile takes no engine."""
         return self.renyi is None and self._product().is_simple
 
     def deltas(self, eps: Floats) -> tuple[Floats, Floats]:
@@ -546,14 +545,6 @@ def _probability(delta: float | Fraction) -> Fraction:
     if not 0 <= delta <= 1:
         raise OutOfRange(f"delta must be between 0 and 1, got {delta}.")
     return Fraction(delta)
-
-
-def _log_moments(pair: Pair, count: int, orders: Sequence[float]) -> list[float]:
-    """Bound the moments of one release, so many times, by its pair or by its curve."""
-    bounds = [list(map(pair.log_moment, orders))]
-    if pair.two_bounds:
-        bounds.append(list(map(pair.curve().log_moment, orders)))
-    return [count * min(each) for each in zip(*bounds, strict=True)]
 
 
 def _merged(pairs: Counted) -> Counted:

@@ -20,7 +20,7 @@ Proof: docs/proofs/accounting.md, section 15.
 
 Both are sums along one line of orders: D_m with the factor 1/(z (z+1)), f_m without it.  The
 Gaussian factor e**(-m**2 t**2 / 2) ends them although atoms do not decay, nor does what is nearly
-one, such as a sample that is mostly of nobody.
+one, such as a sample with a small rate.
 """
 
 from __future__ import annotations
@@ -162,14 +162,8 @@ class Contour:
         self._highest = min(transform.highest for transform in transforms)
 
     def ceiling(self, delta: float) -> float:
-        """Bound epsilon through the real orders alone."""
         values = (self._safe + self._constant - math.log(delta)) / self._orders
         return bound_above(float(values.min()) * (1 + ORDERS_MARGIN) + ORDERS_MARGIN)
-
-    def delta_ceiling(self, eps: float) -> float:
-        """Bound the profile through the real orders alone."""
-        exponent = float(self._exponents(eps).min())
-        return min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
 
     def order_at(self, eps: float) -> float:
         """Return the real order that bounds the profile at eps best."""
@@ -208,7 +202,6 @@ class Contour:
             yield self._delta(each, sums) if known is None else Bracket.within(*known, ceil=1.0)
 
     def delta(self, eps: float) -> Bracket:
-        """Enclose the finite profile at eps >= 0."""
         best = self._delta(eps, [])
         if best.width <= _NARROW * best.high or best.high < 1e-290:
             return best
@@ -219,7 +212,8 @@ class Contour:
 
     def _delta(self, eps: float, sums: list[_Sum]) -> Bracket:
         """Enclose the profile without smoothing; sums that are evaluated join the list."""
-        high = self.delta_ceiling(eps)
+        exponent = float(self._exponents(eps).min())
+        high = min(1.0, math.exp(min(exponent + ORDERS_MARGIN * (1 + abs(exponent)), 0.0)))
         best = Bracket(0.0, high)
         guess = 0.05 * high
         for _ in range(3):

@@ -31,7 +31,6 @@ from discreet.exact import exact_sum
 from discreet.loss.elementary import log
 from discreet.loss.finite import FinitePair
 from discreet.loss.gaussian import DiscreteGaussianPair, GaussianPair, SmoothedGaussianPair
-from discreet.loss.moments import RenyiCurve
 from discreet.loss.pair import Pair
 from discreet.loss.pure_pairs import (
     BoundedRangePair,
@@ -74,8 +73,10 @@ def dominates(larger: Composition, smaller: Composition) -> bool:
     """Return True if a matching proves that ``larger`` dominates ``smaller``."""
     if larger == smaller:
         return True
-    if smaller.renyi is not None and not _higher(larger.renyi, smaller.renyi):
-        return False
+    if smaller.renyi is not None and smaller.renyi != larger.renyi:
+        lines = larger.renyi and larger.renyi.line, smaller.renyi.line
+        if lines[0] is None or lines[1] is None or lines[0] < lines[1]:
+            return False
     free = Counter(dict(larger.pairs))
     needed = Counter(dict(smaller.pairs))
     shared = free & needed
@@ -93,14 +94,6 @@ def largest_only(compositions: Sequence[Composition]) -> tuple[Composition, ...]
             kept = [other for other in kept if not dominates(composition, other)]
             kept.append(composition)
     return tuple(kept)
-
-
-def _higher(larger: RenyiCurve | None, smaller: RenyiCurve) -> bool:
-    """Compare curves that are lines, and equal ones."""
-    if larger is None:
-        return False
-    lines = not larger.orders and not smaller.orders
-    return smaller.rho <= larger.rho if lines else smaller == larger
 
 
 def _take(free: Counter[Pair], ranked: list[Pair], pair: Pair, count: int) -> bool:

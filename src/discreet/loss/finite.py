@@ -311,7 +311,6 @@ class Enumeration:
         return bound_below(self._total(self.second, eps + moved, above=False))
 
     def delta(self, eps: float) -> Bracket:
-        """Enclose the finite profile at eps >= 0."""
         return Bracket.within(self.lower(eps), self.upper(eps), ceil=1.0)
 
     def _total(self, second: Callable[[Floats], Ends], eps: float, *, above: bool) -> float:

@@ -76,7 +76,7 @@ def gaussian_delta(square: Fraction, eps: float) -> Bracket:
         return Bracket.within(float(value[0] - error[0]), float(value[0] + error[0]), ceil=1.0)
     density = 0.5 * math.exp(-a * a / 2)
     left, right = density * float(erfcx(a * _ROOT)), density * float(erfcx(b * _ROOT))
-    wrong = (left + right) * _relative(size) + TINIEST
+    wrong = (left + right) * (2 * SPECIAL + UNIT * (64 + 16 * size * size)) + TINIEST
     return Bracket.within(left - right - wrong, left - right + wrong, ceil=1.0)
 
 
@@ -113,15 +113,11 @@ def gaussian_deltas(square: float, eps: Floats) -> tuple[Floats, Floats]:
         value[behind] = flat + right[behind] - left[behind]
         base[behind] = flat
     size = np.abs(scaled) + mu
-    relative = 2 * SPECIAL + UNIT * (64 + 16 * size * size)  # as _relative, for many
+    relative = 2 * SPECIAL + UNIT * (64 + 16 * size * size)
     error = (left + right) * relative + base * 16 * UNIT + TINIEST
     if size.max(initial=0.0) > _CLEAR:
         error = np.where((size > _CLEAR) & (near < 40 + 8 * UNIT * size), 1.0, error)
     return value, error
-
-
-def _relative(size: float) -> float:
-    return 2 * SPECIAL + UNIT * (64 + 16 * size * size)
 
 
 def _mills(x: Floats) -> Floats:

@@ -298,13 +298,6 @@ _KEPT: Final = 6  # tilts
 _KEPT_LATTICES: Final = 4
 
 
-def common_grain(pairs: Sequence[tuple[Pair, int]]) -> Fraction | None:
-    """The largest spacing that carries every atom; zero without atoms, None if there is none."""
-    grains = [pair.grain() for pair, _ in pairs]
-    known = [grain for grain in grains if grain is not None]
-    return common_divisor(known) if len(known) == len(grains) else None
-
-
 def common_divisor(spacings: Iterable[Fraction]) -> Fraction:
     """Return the largest common divisor of some spacings; zero if all of them are zero."""
     divisor = Fraction(0)
@@ -355,7 +348,9 @@ class LatticeSearch:
         """
         power = math.ceil(math.log2(max(scale, 1e-12)))
         wanted = max(Fraction(2) ** power / _POINTS, self._coarse)
-        grain = common_grain(self._pairs)
+        grains = [pair.grain() for pair, _ in self._pairs]
+        known = [grain for grain in grains if grain is not None]
+        grain = common_divisor(known) if len(known) == len(grains) else None
         if grain and grain >= wanted:
             smooth = any(pair.spread for pair, _ in self._pairs)
             return grain / math.ceil(grain / wanted) if smooth else grain
@@ -456,7 +451,10 @@ class LatticeSearch:
 
 @final
 class _Rough:
-    """Cumulants of a lattice from bins of its distributions, for the choice of an order only."""
+    """Cumulants of a lattice from bins of its distributions, for the choice of an order only.
+
+    The bounds that pairs know may be far too large, such as where a sampled record is added.
+    """
 
     __slots__ = ("_bins", "_lattice", "_width")
 

@@ -334,7 +334,6 @@ class RenyiCurve:
         return RenyiCurve(orders=tuple(known), values=tuple(values))
 
     def times(self, count: int) -> RenyiCurve:
-        """Compose the curve with itself."""
         return RenyiCurve(
             rho=self.rho * count,
             orders=self.orders,

@@ -35,6 +35,7 @@ from discreet.loss.rounding import UNIT, Bracket
 if TYPE_CHECKING:  # for annotations alone: curves and lists know no pair
     from discreet.loss.finite import Atoms
     from discreet.loss.moments import RenyiCurve
+    from discreet.loss.rho import MomentGrowth
 
 Complexes = NDArray[np.complexfloating[Any, Any]]
 
@@ -118,6 +119,10 @@ class Pair(ABC):
         """Give a pair, symmetric and no larger than either bound, for ends from below."""
         raise NotImplementedError
 
+    def growth(self) -> MomentGrowth | None:
+        """Bound how fast the cumulants grow, if losses have no end; None if that is not known."""
+        return None
+
     def cumulant(self, t: float) -> float:
         """Bound ln E_P[e**(tL); L < inf] from above for t > 0."""
         transform = self.transform_of([(self, 1)])
@@ -199,7 +204,13 @@ class Pair(ABC):
         if atoms is not None:
             return atoms.above(step, self.infinity().high)
         ends = self._span()
-        return ends and above_points(self._upper_parts, ends, step)
+        if not ends:
+            return None
+
+        def upper(eps: Floats) -> Floats:  # beyond the largest loss not even rounding is left
+            return np.where(eps < self.largest(), self._finite_parts(eps)[1], 0.0)
+
+        return above_points(upper, ends, step)
 
     def below(self, step: Fraction) -> PrivacyLossDistribution | None:
         """Bound the profile from below on a lattice; None if that is not known."""
@@ -208,10 +219,6 @@ class Pair(ABC):
             return atoms.below(step, self.infinity().low)
         ends = self._span()
         return ends and below_points(self._finite_parts, ends, 1 - UNIT, step)
-
-    def _upper_parts(self, eps: Floats) -> Floats:
-        """Bound the finite part from above: beyond the largest loss not even rounding is left."""
-        return np.where(eps < self.largest(), self._finite_parts(eps)[1], 0.0)
 
     def _span(self) -> tuple[float, float] | None:
         """Cover the losses that are worth counting, if the profile is known at many points."""

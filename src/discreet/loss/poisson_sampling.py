@@ -137,7 +137,6 @@ class Nodes:
     slope: float  # of the error in the height t
 
     def law(self) -> tuple[Floats, Floats]:
-        """Return centered losses and their probabilities."""
         share = self.weight / self.weight.sum()
         return self.loss - float(share @ self.loss), share
 

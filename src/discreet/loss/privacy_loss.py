@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from discreet import loss
 from discreet.doors import Explainable
-from discreet.errors import OutOfRange, WrongKind
+from discreet.errors import WrongKind
 from discreet.exact import float_down
 from discreet.loss.elementary import exp
 from discreet.loss.moments import minimizer
@@ -41,7 +41,7 @@ from discreet.loss.rounding import Bracket
 from discreet.notebook import Shown
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.loss.plots import CurvePlot
+    from discreet.charts.curves import CurvePlot
     from discreet.loss.profile import Profile
 
 
@@ -221,7 +221,6 @@ class PrivacyLoss(PrivacyCurve):
         return self.profile().compose(checked_loss(other).profile())
 
     def power(self, count: int) -> PrivacyLoss:
-        """Release this many times."""
         times = checked_count(count, low=0)
         return self if times == 1 else self.profile().power(times)
 
@@ -247,7 +246,7 @@ class PrivacyLoss(PrivacyCurve):
 
 
 def checked_loss(value: object) -> PrivacyLoss:
-    """Return a privacy loss, or say that it is none.
+    """Return a privacy loss, or refuse the value.
 
     >>> from discreet.loss import Pure
     >>> checked_loss(Pure(epsilon=1))
@@ -259,11 +258,3 @@ def checked_loss(value: object) -> PrivacyLoss:
             "Approximate(epsilon=..., delta=...), ..."
         )
     return value
-
-
-def no_pure_bound() -> OutOfRange:
-    """Return the error for local randomizers without a pure bound."""
-    return OutOfRange(
-        "the local randomizer has no finite epsilon at delta 0; shuffle a Pure loss, such as that "
-        "of randomized response."
-    )

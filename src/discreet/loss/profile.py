@@ -26,6 +26,7 @@ from typing import Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.composition import Composition
 from discreet.loss.dominance import dominates, largest_loss, largest_only
@@ -42,7 +43,6 @@ from discreet.loss.privacy_loss import (
     checked_loss,
     missed_detections,
     missed_on_grid,
-    no_pure_bound,
     several,
 )
 from discreet.loss.rho import least_rho
@@ -141,7 +141,6 @@ class Profile(PrivacyLoss):
         return Bracket(min(bracket.low, high), high)
 
     def pure_bound(self) -> Fraction | None:
-        """Return the largest sum of the pure bounds of the pairs."""
         bounds = [largest_loss(composition) for composition in self._all()]
         known = [bound for bound in bounds if bound is not None]
         return max(known) if len(known) == len(bounds) else None
@@ -266,7 +265,10 @@ class Profile(PrivacyLoss):
     def shuffled(self, *, population: int) -> Profile:
         local = self.pure_bound()
         if local is None:
-            raise no_pure_bound()
+            raise OutOfRange(
+                "the local randomizer has no finite epsilon at delta 0; shuffle a Pure loss, such "
+                "as that of randomized response."
+            )
         from discreet.loss.shuffle import Shuffle
 
         return Profile.of_symmetric(Shuffle(epsilon=local, population=population))

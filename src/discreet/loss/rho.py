@@ -49,7 +49,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, Protocol, final, runtime_checkable
+from typing import Final, final
 
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
@@ -80,20 +80,23 @@ def concentration(composition: Composition) -> Fraction | None:
     return sum(known, Fraction(0)) if len(known) == len(rhos) else None
 
 
-def _rho(pair: Pair) -> Fraction | None:
+def _straight(pair: Pair) -> Fraction | None:
+    """Return the r of cumulants that are known as r t (t + 1)."""
     match pair:
         case GaussianPair(mu_squared=square):
             return square / 2
         case DiscreteGaussianPair(variance=variance, distance=distance):
             return distance**2 / (2 * variance)
-        case _ if pair.two_bounds:
-            return pair.curve().line
+        case SmoothedGaussianPair(leak=leak, rho=rho) if leak:
+            return rho
         case _:
-            return _pure(pair)
+            return None
 
 
-def _pure(pair: Pair) -> Fraction | None:
-    """Bound the loss in both directions."""
+def _rho(pair: Pair) -> Fraction | None:
+    known = pair.curve().line if pair.two_bounds else _straight(pair)
+    if known is not None:
+        return known
     other = pair.reverse()
     largest = max(pair.largest(), other.largest())
     if math.isinf(largest) or pair.infinity().high or other.infinity().high:
@@ -142,13 +145,6 @@ class MomentGrowth:
         )
 
 
-@runtime_checkable
-class KnowsGrowth(Protocol):
-    """A pair that knows the growth of what it is made of."""
-
-    def growth(self) -> MomentGrowth | None: ...
-
-
 def growth(composition: Composition) -> MomentGrowth | None:
     """Add up the growths of the pairs; None if one is not known."""
     total = MomentGrowth()
@@ -183,10 +179,8 @@ def _growth(pair: Pair) -> MomentGrowth | None:
     largest = pair.largest()
     if math.isfinite(largest):
         return MomentGrowth(linear=max(0.0, largest))
-    if isinstance(pair, KnowsGrowth):
-        return pair.growth()
     rho = _rho(pair)
-    return None if rho is None else MomentGrowth(rho)
+    return pair.growth() if rho is None else MomentGrowth(rho)
 
 
 def cumulant(composition: Composition, t: float) -> float:
@@ -243,15 +237,11 @@ def _divided(composition: Composition) -> tuple[Fraction, Composition]:
     """Take apart what is known as rho t (t + 1), which adds just that rho, and the rest."""
     straight, rest = Fraction(0), []
     for pair, count in composition.pairs:
-        match pair:
-            case GaussianPair(mu_squared=square):
-                straight += count * square / 2
-            case DiscreteGaussianPair(variance=variance, distance=distance):
-                straight += count * distance**2 / (2 * variance)
-            case SmoothedGaussianPair(leak=leak, rho=rho) if leak:
-                straight += count * rho
-            case _:
-                rest.append((pair, count))
+        known = _straight(pair)
+        if known is None:
+            rest.append((pair, count))
+        else:
+            straight += count * known
     curve = composition.renyi
     if curve is not None and not curve.orders:
         straight, curve = straight + curve.rho, None

@@ -122,7 +122,7 @@ class Shuffle(CurvedPair):
         return tabulated_profile(self.bounds, largest=self.ends().largest, infinite=0.0)
 
     def ends(self) -> LossEnds:
-        """Nobody else may answer at random, and then the report is all there is."""
+        """If no one else answers at random, the report is all there is."""
         return LossEnds(Bracket(0.0, 0.0), float_down(self.local), float_up(self.local))
 
     def moment(self, t: float) -> float:

@@ -56,7 +56,7 @@ def mount(app: FastAPI, *, ask_above: object) -> None:
 
 
 class _Checked:
-    """Lets nobody in who could not call the server itself."""
+    """Admits only callers of the server."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner

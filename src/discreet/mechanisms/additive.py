@@ -126,7 +126,6 @@ class AdditiveNoise(Mechanism[Numbers, Any]):
         return cells if self.grid is None else (cells + Fraction(1, 2)) * self.grid.step
 
     def run(self, value: Numbers, *, entropy: Entropy = SYSTEM) -> Any:
-        """Return the value, or each value of an array, plus noise."""
         cells = self._cells(value)
         if isinstance(cells, int):
             total = min(max(cells + self.law.draw(entropy), INT64_MIN), INT64_MAX)
@@ -270,7 +269,6 @@ class Laplace(AdditiveNoise):
         return float(self.scale)
 
     def widened(self, answers: int | Fraction) -> Laplace:
-        """Return noise with ``answers`` times the scale."""
         return Laplace(scale=answers * self.scale, grid=self.grid)
 
 
@@ -367,7 +365,6 @@ class Gaussian(AdditiveNoise):
         return math.sqrt(self.variance)
 
     def widened(self, answers: int | Fraction) -> Gaussian:
-        """Return noise with ``answers`` times the variance."""
         return Gaussian(variance=answers * self.variance, grid=self.grid)
 
 

@@ -148,12 +148,10 @@ class Exponential(SelectionMechanism[int]):
         return max(0, _ceil_log(odds, self.scale) - 1) if odds > 1 else 0
 
     def run(self, value: Scores, *, entropy: Entropy = SYSTEM) -> int:
-        """Return the index of the selected candidate."""
         scores = exact_scores(value, candidates=self.candidates)
         return exponential_weights(scores=scores, rate=1 / self.scale, entropy=entropy)
 
     def reference_pmf(self, value: Scores) -> ReferenceLaw:
-        """Return the probability of each candidate."""
         scores = exact_scores(value, candidates=self.candidates)
         best = max(scores)
         scaled = [exp_interval((best - score) / self.scale) for score in scores]

@@ -204,11 +204,9 @@ class FiniteMechanism(Mechanism[Hashable, Any]):
         )
 
     def run(self, value: Hashable, *, entropy: Entropy = SYSTEM) -> Any:
-        """Return one output for an input."""
         return self.outputs[self._samplers.draw(self._index(value), entropy)]
 
     def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
-        """Return the probability of every output, exactly."""
         row = self.matrix[self._index(value)]
         return {y: Interval(p, p) for y, p in zip(self.outputs, row, strict=True)}
 

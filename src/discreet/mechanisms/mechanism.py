@@ -170,7 +170,6 @@ class GuardedRun(OneCopy, ABC):
         """Refuse if no further answer was paid for."""
 
     def _alone(self, answer: Callable[[int], Answer], number: int) -> Answer:
-        """Answer while no other thread does."""
         self._check_process()
         with self._lock:
             self._check_open()

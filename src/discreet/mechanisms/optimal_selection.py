@@ -78,7 +78,6 @@ class Chances:
         return len(self.parts) - 1
 
     def at(self, units: int) -> Fraction:
-        """Return the probability of a number of units, exactly."""
         return Fraction(self.parts[min(max(units, 0), self.last)], 1 << self.bits)
 
 
@@ -216,7 +215,6 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         return self.smallest(at_confidence(confidence)) - 1
 
     def kept(self, units: int) -> Interval:
-        """Return the exact probability that a group of this many units is shown."""
         chance = optimal_chances(self.epsilon, self.delta).at(
             whole(units, name="units", low=0) - self.fewest + 1
         )
@@ -229,7 +227,6 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
         return self.fewest - 1 + bisect.bisect_left(known.parts, steps) if steps else 0
 
     def run(self, value: Counts, *, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
-        """Return which groups are shown, given the number of units in each."""
         counts, known = read_counts(value), optimal_chances(self.epsilon, self.delta)
         checked_entropy(entropy)
         hidden = self.fewest - 1
@@ -252,7 +249,6 @@ class OptimalKeys(PartitionSelectionMechanism[NDArray[np.bool_]]):
 
 
 def _flipped(units: NDArray[np.int64], known: Chances, entropy: Entropy) -> NDArray[np.bool_]:
-    """Flip one coin for each group."""
 
     def chance(index: int) -> Enclosure:
         return functools.partial(enclosed, known.at(int(units[index])))

@@ -267,7 +267,6 @@ class ThresholdedLaw:
     tail: Fraction
 
     def interval(self, count: int) -> tuple[int, int]:
-        """Return the interval of one noisy count."""
         top = max(count, self.fewest)
         low = self.fewest + first_true(
             lambda more: not self._too_few(self.fewest + more, count), high=top - self.fewest
@@ -517,7 +516,6 @@ class NoisyKeys(PartitionSelectionMechanism[ShownKeys]):
         )
 
     def run(self, value: Counts, *, entropy: Entropy = SYSTEM) -> ShownKeys:
-        """Return which groups are shown, and their noisy counts."""
         counts = read_counts(value)
         noisy: NDArray[np.int64] = self.noise.run(counts, entropy=entropy)
         shown = (counts >= self.fewest) & (noisy >= self.threshold)

@@ -60,7 +60,6 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
     categories: tuple[Hashable, ...]
 
     def __init__(self, *, epsilon: Number, categories: Iterable[Hashable] = (0, 1)) -> None:
-        """Take the loss, and at least two categories."""
         chosen = tuple(listed(categories, name="categories"))
         try:
             distinct = len(set(chosen))
@@ -71,7 +70,6 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         freeze(self, epsilon=factor(epsilon, name="epsilon"), categories=chosen)
 
     def keep(self) -> Interval:
-        """Return the probability of the true category."""
         return self._chances()[0]
 
     def loss(self, *, distance: Number = 1) -> PrivacyLoss:
@@ -107,7 +105,6 @@ class RandomizedResponse(Mechanism[Hashable, Any]):
         return [self.categories[index] for index in answers]
 
     def reference_pmf(self, value: Hashable) -> dict[Any, Interval]:
-        """Return the probability of every answer."""
         _place({category: index for index, category in enumerate(self.categories)}, value)
         kept, lied = self._chances()
         return {category: kept if category == value else lied for category in self.categories}

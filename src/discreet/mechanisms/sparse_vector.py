@@ -83,7 +83,6 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
 
     @property
     def threshold(self) -> int:
-        """The threshold, without its noise."""
         return self._plan.threshold
 
     @property
@@ -93,7 +92,6 @@ class ThresholdRun(GuardedRun, Generic[Answer]):
 
     @property
     def halted(self) -> bool:
-        """Whether the run has given its last answer."""
         return self._left == 0
 
     def ask(self, value: int, *, sensitivity: int | None = None) -> Answer:
@@ -198,12 +196,10 @@ class ThresholdMechanism(Mechanism[Sequence[int], tuple[Answer, ...]], Generic[A
 
     @property
     def query_noise(self) -> DiscreteLaplace:
-        """The noise of each comparison."""
         return _laplace(self._aboves * self.sensitivity / self._budgets[1])
 
     @property
     def answer_noise(self) -> DiscreteLaplace | None:
-        """The noise of each number that is released, if any is."""
         return None
 
     def loss(self, *, distance: Number = 1) -> Pure:
@@ -395,7 +391,6 @@ class NumericSparse(ThresholdMechanism[int | None]):
 
     @property
     def answer_noise(self) -> DiscreteLaplace:
-        """The noise of each number."""
         return _laplace(self.answers * self.sensitivity / (self.share * self.epsilon))
 
     def reference_pmf(self, values: Sequence[int]) -> Callable[[NumericPattern], Interval]:

@@ -77,7 +77,6 @@ class Comparison:
             yield from self.patterns(count, (*start, above))
 
     def law(self, values: Sequence[int]) -> dict[Pattern, Interval]:
-        """Enclose the probability of every pattern."""
         numbers = stream(values)
         count = sum(math.comb(len(numbers), j) for j in range(self.answers + 1))
         if count > _MOST_PATTERNS:
@@ -143,13 +142,11 @@ def _mass(law: Distribution, k: int) -> Enclosure:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _sides(law: Distribution, k: int) -> tuple[Enclosure, Enclosure]:
-    """Enclose P[Z < k] and P[Z >= k]."""
     return _fixed(law.cdf_bounds(k - 1, BITS)), _fixed(law.survival_bounds(k - 1, BITS))
 
 
 @functools.lru_cache(maxsize=64)
 def _beyond(law: Distribution, reach: int) -> int:
-    """Bound P[Z > reach] and P[Z < -reach]."""
     right = law.survival_bounds(reach, BITS).high
     left = law.cdf_bounds(-reach - 1, BITS).high
     return math.ceil(max(left, right) * (1 << _PLACES))

@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most programs need 
     from discreet.noise.categorical import Categorical, Uniform
     from discreet.noise.distribution import Distribution, Moments
     from discreet.noise.entropy import SYSTEM, Entropy, SystemEntropy
-    from discreet.noise.enumeration import ExactLaw, ReplayEntropy, exact_law
     from discreet.noise.gaussian import DiscreteGaussian
     from discreet.noise.grid import DyadicGrid
     from discreet.noise.keyed_entropy import KeyedEntropy

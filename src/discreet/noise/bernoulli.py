@@ -158,7 +158,6 @@ class Bernoulli(Distribution):
         freeze(self, p=probability(p, name="p"), words=instance(words, CoinWords, name="words"))
 
     def flips(self, count: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
-        """Return independent flips, true for heads."""
         sizes = self.words
         out = np.empty(checked_count(count), np.bool_)
         checked_entropy(entropy)

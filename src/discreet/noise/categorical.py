@@ -140,7 +140,6 @@ class Categorical(Distribution):
         return self._between(k + 1, len(self.weights) - 1)
 
     def moments(self) -> Moments:
-        """Return mean and variance, exactly."""
         total = sum(self.weights)
         mean = sum((k * weight for k, weight in enumerate(self.weights)), Fraction(0)) / total
         square = sum((k * k * weight for k, weight in enumerate(self.weights)), Fraction(0))

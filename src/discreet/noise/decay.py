@@ -63,7 +63,6 @@ class ScaledExponential:
         )
 
     def log_bounds(self, bits: int) -> Interval:
-        """Enclose the logarithm of the number."""
         rest = log_of(self.factor, bits)
         return Interval(rest.low - self.exponent, rest.high - self.exponent)
 
@@ -94,7 +93,6 @@ class Decay:
     quadratic: Fraction = Fraction(0)
 
     def exponent(self, a: int) -> Fraction:
-        """Return h(a)."""
         return a * (self.linear + a * self.quadratic)
 
     def reach(self, bits: int) -> int:

@@ -50,7 +50,6 @@ class DyadicGrid:
     exponent: int
 
     def __init__(self, *, exponent: int) -> None:
-        """Take the exponent of the step, from -1000 to 900."""
         freeze(self, exponent=whole(exponent, name="exponent", low=-1000, high=900))
 
     @staticmethod
@@ -68,7 +67,6 @@ class DyadicGrid:
 
     @property
     def step(self) -> Fraction:
-        """The distance of neighboring grid points."""
         return Fraction(2) ** self.exponent
 
     def to_grid(self, values: ArrayLike) -> NDArray[np.int64]:

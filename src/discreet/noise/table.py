@@ -220,7 +220,6 @@ class SignedLaw:
     _decay: Decay
 
     def boundaries(self, bits: int) -> Boundaries:
-        """Enclose boundaries until less than 2**-bits of mass is left."""
         scale = bits + 2 * _GUARD_BITS
         count = self._decay.reach(bits + 8) + 1
         lows, highs = self._decay.progression(start=0, step=1, count=count, bits=scale)
@@ -248,7 +247,6 @@ class SignedSampler:
         self._table = Table(SignedLaw(decay), sizes)
 
     def sample_into(self, out: NDArray[np.int64], entropy: Entropy) -> None:
-        """Overwrite ``out`` with independent draws."""
         void, index, _ = self._table.look_up(out, entropy)
         out[void] = signed(index)
 
@@ -271,7 +269,6 @@ class BlockLaw:
         self.near = 2 * (decay.reach(reach_bits) // width + 1)
 
     def boundaries(self, bits: int) -> Boundaries:
-        """Enclose boundaries until less than 2**-bits of mass is left."""
         scale, m = bits + 2 * _GUARD_BITS, self._width
         count = max(self.near // 2, self._decay.reach(bits + 8) // m + 2)
 
@@ -328,7 +325,6 @@ class BlockSampler:
     def __init__(
         self, decay: Decay, block_bits: int, sizes: TableSizes, coins: CoinSizes = SIZES
     ) -> None:
-        """Build the table over blocks of 2**block_bits integers."""
         self._decay = decay
         self._bits = block_bits
         self._coins = coins

@@ -79,11 +79,9 @@ class Parameters:
 
     @staticmethod
     def same(value: Fraction) -> Parameters:
-        """Use one value for all elements."""
         return Parameters(np.array(float(value)), lambda _: value)
 
     def take(self, chosen: NDArray[np.intp] | slice) -> Parameters:
-        """Select elements."""
         if self.floats.ndim == 0:
             return self
         exact = self.exact
@@ -170,11 +168,9 @@ class WideIntegers:
     low: NDArray[np.int64]
 
     def floats(self) -> NDArray[np.float64]:
-        """Return the nearest floats."""
         return np.ldexp(self.high.astype(np.float64), self.shift) + self.low
 
     def exact(self, index: int) -> int:
-        """Return one magnitude, exactly."""
         return (int(self.high[index]) << int(_at(self.shift, index))) + int(self.low[index])
 
     def clamped(self, negative: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -66,7 +66,7 @@ class SqlDoor:
     """All SQL clients of a server."""
 
     def __init__(self, app: FastAPI, counter: ServiceCounter, address: ServerAddress) -> None:
-        """Listen at an address; nobody is let in before it is opened."""
+        """Listen at an address; no one gets in before it is opened."""
         self.counter, self._app = counter, app
         self._socket: socket.socket = listening_socket(replace(counter.site, address=address))
         self.port: int = self._socket.getsockname()[1]
@@ -150,7 +150,7 @@ class SqlDoor:
         return SYSTEM.bits(64).to_bytes(8, "big")
 
     def admit(self, connection: Connection) -> None:
-        """Count somebody who is known."""
+        """Count a client that has logged in."""
         if self._people[connection.person] >= _OF_A_PERSON:
             hint = f"one person has at most {_OF_A_PERSON}."
             raise Refusal("53300", "there are too many connections.", hint=hint, fatal=True)

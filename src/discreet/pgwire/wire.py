@@ -65,7 +65,7 @@ class Wire:
     __slots__ = ("_out", "_reader", "_writer", "largest")
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Take both ends; until somebody is known, messages are short."""
+        """Take both ends; before the log-in, messages are short."""
         self._reader, self._writer, self.largest = reader, writer, STARTUP_BYTES
         self._out = bytearray()
 

@@ -170,7 +170,7 @@ def bins_of(kind: Type) -> SearchBins:
 
 
 FALSE_ALARM: Final = Fraction(1, 1000)
-"""The chance that some bin of a target seems to hold somebody, and holds nobody."""
+"""The probability that an empty bin of a target seems to be occupied."""
 
 
 @final

@@ -15,7 +15,7 @@ small group has a larger one, which its interval knows (key ``shown-interval``).
 If bounds are still to be found, errors are forecast for bounds that stand for them, and said in
 terms of their width.  What mixes several aggregates follows from the bounds, once they are found.
 
-Errors are forecast when somebody looks at them: an answer needs none.
+Errors are forecast lazily: an answer needs none.
 
 Definition.  For each output whose error is named, the shares of its parts stand in the proportion
 of ``split-shares``, and are as small as the error allows, to one part in a thousand.  A part
@@ -301,7 +301,7 @@ class ErrorTargets:
             output = self._named(name)
             needed = self.needs[output.name]
             if needed and not any(base[place] for place in needed):
-                continue  # nobody moves it
+                continue  # it is exact
             factor = self._factor(output, target, law)
             for place in needed:
                 least[place] = max(least.get(place, Fraction(0)), factor * base[place])

@@ -44,7 +44,7 @@ from discreet.requests.engine_request import Leaves
 
 REFERENCE_WIDTH: Final = 2**20 + Fraction(7, 3)
 REFERENCE: Final[Pair] = (Fraction(0), REFERENCE_WIDTH)
-"""Bounds that stand for those that nobody knows yet."""
+"""Placeholders for bounds that are not known yet."""
 
 _BELOW: Final = Fraction(1, 10)
 _LARGEST_FLOAT: Final = Fraction(sys.float_info.max)
@@ -233,7 +233,7 @@ class Estimator(ABC):
         """Return its range over a box of totals, where so many intervals hold together."""
 
     def interval(self, known: Any) -> Any:
-        """Return its interval in every group, or None if there is none."""
+        """Return its interval in every group, or None."""
         return self.range(known, known.box(self.totals()))
 
     def totals(self) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ be.  An output is *blind* if its half-width is more than a
 quarter of the number that is expected, which leaves room for rounded sizes and for the noise before
 it is half of what is shown, and *weak* if it is more than a tenth.  Groups are *uneven* unless all
 people are in each of them, or ``HAVING`` says how large they are; a count of uneven groups is blind
-at a tenth already, for most of them may have less than half of the average.  An answer is *blind*
-if one of its outputs is, since all are paid for, and *empty* if hardly any group can reach the
-number of people from which groups are shown.
+at a tenth already, for most of them may have less than half of the average.
+A quantile is blind if it is off by more than a twentieth of the ranks, for its interval is wider.
+An answer is *blind* if one of its outputs is, since all are paid for, and *empty* if hardly any
+group can reach the number of people from which groups are shown.
 """
 
 from __future__ import annotations
@@ -62,17 +63,19 @@ _UNKNOWN: Final = Fraction(1, 3)
 _HALF: Final = Fraction(1, 2)
 _TYPICAL: Final = Fraction(1, 6)
 _MANY_GROUPS: Final = 10
-"""Groups that nobody has listed are taken to be at least as many."""
+"""The least number of groups that is assumed if none are listed."""
 _RANKED: Final = {
     **dict.fromkeys(("PERCENTILE_CONT", "APPROX_QUANTILES", "MIN", "MAX"), "ranks"),
     "MODE": "rows behind the most frequent value",
 }
 """Values that are chosen, and what the choice is off by: a quarter of all rows says nothing."""
+_MOST_RANKS: Final = Fraction(1, 20)
+"""The interval of a quantile may hold several times as many rows as its value is off by."""
 _MOMENTS: Final = frozenset({"VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
 _CORRELATION_NOISE: Final = 1300
 """A correlation between bounds three deviations away is off by about this over epsilon n."""
 _RARE: Final = Fraction(1, 20)
-"""A value that somebody asks for by its name is expected to have such a share, at least."""
+"""The least share that a value named in a condition is expected to have."""
 
 
 @final
@@ -108,13 +111,13 @@ class ExpectedOutput:
     @property
     def blind(self) -> bool:
         """Whether the number could hardly be read."""
-        most = WEAK if self.uneven else BLIND
+        most = _MOST_RANKS if self.off_by == "ranks" else WEAK if self.uneven else BLIND
         return self.share is not None and self.share > most
 
     @property
     def weak(self) -> bool:
         """Whether it could be read only roughly."""
-        most = WEAK / 2 if self.off_by else WEAK
+        most = _MOST_RANKS / 2 if self.off_by == "ranks" else WEAK
         return self.share is not None and self.share > most
 
     @property
@@ -167,7 +170,7 @@ class Expectation:
         return self.empty or self.blind
 
     def why(self) -> str:
-        """Say why nobody should pay for it."""
+        """Say why it is not worth paying for."""
         if self.unmet:
             return f"hardly any row would count: {'; '.join(self.unmet)}"
         if self.empty:

@@ -1,4 +1,4 @@
-"""Tables as frames of the library that somebody works with.
+"""Tables as frames of the caller's library.
 
 Trust: public.  No library of frames is loaded unless it is asked for.
 """

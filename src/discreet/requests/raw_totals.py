@@ -1,4 +1,4 @@
-"""Raw totals: what engines hand to the release, as Arrow arrays, and nobody else may see.
+"""Raw totals: what engines hand to the release, as Arrow arrays; secret.
 
 Trust: kernel.
 

@@ -542,7 +542,7 @@ def check_tls(address: ServerAddress) -> None:
 
 
 def _no_password() -> str:
-    """Return no password: there is no terminal to type one."""
+    """Return no password, for lack of a terminal."""
     return ""
 
 

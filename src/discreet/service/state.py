@@ -90,7 +90,7 @@ class StateStore:
             raise
 
     def _prepare(self) -> None:
-        """Make the tables, if there are none."""
+        """Create missing tables."""
         run = self._connection.execute
         state_format(self._connection, self._path)  # before anything is written into it
         run("PRAGMA journal_mode = WAL")

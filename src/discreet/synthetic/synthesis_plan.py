@@ -154,7 +154,7 @@ class SynthesisPlan(Explainable):
             bins = "bins" if smeared else "codes"
             yield Branch(f"{column.name}: {column.size} {bins}{smeared}{null}")
         for name, _ in self.domain.fresh:
-            yield Branch(f"{name}: fresh numbers, because nobody in it exists")
+            yield Branch(f"{name}: fresh numbers for made-up people")
 
     def _left_out(self) -> Iterator[Branch]:
         if self.workload.too_large:

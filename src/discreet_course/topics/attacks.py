@@ -6,9 +6,10 @@ import math
 from fractions import Fraction
 from typing import Final
 
+from discreet.attacks import ReplayEntropy
 from discreet.explain import Guesses
 from discreet.loss import Pure
-from discreet.noise import DiscreteLaplace, ReplayEntropy
+from discreet.noise import DiscreteLaplace
 from discreet_course.exercise import Exercise
 from discreet_course.judges import Law, Number, OneOf, PrivateProgram, epsilon_of
 from discreet_course.puzzle_laws import Rows, no_data, short_noise

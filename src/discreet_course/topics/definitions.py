@@ -6,10 +6,10 @@ import math
 from fractions import Fraction
 from typing import Final
 
+from discreet.attacks import ReplayEntropy
 from discreet.explain import Guesses
 from discreet.loss import Pure
 from discreet.mechanisms import FiniteMechanism
-from discreet.noise import ReplayEntropy
 from discreet_course.exercise import Exercise
 from discreet_course.judges import Law, Number, OneOf, PrivateProgram
 

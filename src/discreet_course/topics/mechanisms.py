@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import Final
 
+from discreet.attacks import ReplayEntropy
 from discreet.loss import laplace_scale
 from discreet.mechanisms import (
     AboveThreshold,
@@ -15,7 +16,6 @@ from discreet.mechanisms import (
     RandomizedResponse,
     discrete_gaussian_sigma,
 )
-from discreet.noise import ReplayEntropy
 from discreet_course.exercise import Exercise
 from discreet_course.judges import Law, Number, OneOf, PrivateProgram
 from discreet_course.sensitivity import average_sensitivity, sum_sensitivity

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from discreet.attacks import ReplayEntropy
 from discreet.exact import decimal
 from discreet.local import Direct, Memo
 from discreet.loss import Pure
 from discreet.mechanisms import Laplace
 from discreet.models import BetaBernoulli, PosteriorDraw
-from discreet.noise import ReplayEntropy
 from discreet_course.exercise import Exercise
 from discreet_course.judges import Law, Number, OneOf, PrivateProgram
 

@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.attacks import exact_law
 from discreet.certified import exp_neg
 from discreet.mechanisms import Exponential
-from discreet.noise import KeyedEntropy, exact_law, exponential_weights
+from discreet.noise import KeyedEntropy, exponential_weights
 from discreet.noise.bernoulli import CoinSizes
 from discreet.synthetic.dual_query.conjunctions import (
     Conjunctions,

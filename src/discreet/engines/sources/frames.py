@@ -1,4 +1,4 @@
-"""Tables in memory: the frames of any library, read from copies that nobody can change.
+"""Tables in memory: the frames of any library, read from private copies.
 
 Trust: kernel.
 
@@ -46,14 +46,14 @@ class MemoryStamp:
     __slots__ = ("_table", "kind", "places", "state")
 
     def __init__(self, table: pa.Table, *, kind: str = "frame") -> None:
-        """Take a table that nobody else holds."""
+        """Take a table that is not shared."""
         self._table = table
         self.kind = kind
         self.state = None
         self.places: Places = frozenset()
 
     def is_unchanged(self) -> bool:
-        """Return true: nobody can change it."""
+        """Return True: it cannot change."""
         return True
 
     def content(self) -> str:

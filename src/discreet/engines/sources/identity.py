@@ -51,7 +51,7 @@ class Identity:
     Attributes:
         kind: what it is: "csv", "parquet", "duckdb", "dataset", "frame", "postgresql" or "spark".
         columns: the names of its columns, and their types if it has any.
-        state: a digest of its state; None for a copy in memory, which nobody can change.
+        state: a digest of its state; None for a copy in memory, which cannot change.
         content: returns a digest of every value in it; None if these cannot be read here.
         places: what it is read from: two tables with a place in common have rows in common.  None
             are known of a copy in memory.
@@ -220,7 +220,7 @@ def changed(tables: Iterable[str]) -> SourceChanged:
 def _quiet_files(
     find: Callable[[], tuple[str, ...]],
 ) -> tuple[tuple[str, ...], tuple[FileState | None, ...]]:
-    """Look at files that nobody has changed for a moment, so that every later change shows."""
+    """Wait until files have been unchanged for a moment, so that every later change shows."""
     for _look in range(_LOOKS):
         paths = find()
         states = tuple(map(file_state, paths))

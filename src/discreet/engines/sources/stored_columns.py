@@ -48,7 +48,7 @@ _WIDE: Final = frozenset({"UBIGINT", "HUGEINT", "UHUGEINT"})
 
 
 def base_type(native: str) -> Type | None:
-    """Return our type for one of DuckDB's, or None if there is none.
+    """Return our type for one of DuckDB's, or None.
 
     >>> base_type("DECIMAL(18,3)"), base_type("INTEGER[]"), base_type("TIMESTAMP WITH TIME ZONE")
     (FLOAT, None, TIMESTAMP)

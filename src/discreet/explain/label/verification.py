@@ -91,7 +91,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(_constant: str) -> float:
-    """Refuse numbers that are none."""
+    """Refuse anything but numbers."""
     raise ValueError
 
 

@@ -65,7 +65,7 @@ def read_approved(data: Mapping[str, Any], dialect: str | None) -> Approved | No
 
 
 def check_approved(question: Question, approved: Approved | None, dialect: str | None) -> None:
-    """Refuse a question that is none of those that the policy lists.
+    """Refuse a question that the policy does not list.
 
     >>> listed = read_approved({"a": "SELECT COUNT(*) AS n FROM visits WHERE ward = :ward"}, None)
     >>> check_approved(read("SELECT COUNT(*) AS n FROM visits WHERE 'B' = ward"), listed, None)
@@ -94,7 +94,7 @@ def refuse_ruled(policy: Policy, what: str, *, cells: bool = True) -> None:
     if policy.approved is not None or (cells and policy.limits.min_people is not None):
         raise NotAllowed(
             what=f"{what} cannot be bought under the rule {rule} of the policy.",
-            why="the owner of the data has ruled what questions may show, and this is none.",
+            why="the owner of the data has listed the questions that may be asked.",
             do="ask a question; limits of your own are given by limits=dp.limits(max_rows=5).",
         )
 

@@ -17,7 +17,7 @@ r**2 h for the difference of two in a group that they share.  So all quantiles t
 noise for these distances costs, however many there are.
 Proof.  ``linear-strategy``, for the sums that
 are blocks: a leaf is in h of them, and two leaves of different blocks in 2 h.  All else is
-post-processing. Noise that nobody looks at need not be drawn.
+post-processing. Noise that is never read need not be drawn.
 
 Theorem (key ``tree-reach``).  A value that is read from a tree misses its level by at most M ranks,
 but for a chance of m, where M bounds the error of one estimate but for m / (2 h b), whatever way it

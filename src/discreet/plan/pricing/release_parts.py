@@ -97,7 +97,7 @@ STILL: Final = Fraction(1, 64)
 """The scale of noise on a number that no unit moves: it is zero, but for a chance of 2**-91."""
 
 _BITS: Final = 40
-_LARGEST: Final = Fraction(50)  # more hides nobody and shows nothing more
+_LARGEST: Final = Fraction(50)  # above it there is no privacy left to lose
 _FARTHEST: Final = 1 << 60
 _SURE: Final = Fraction(19, 20)
 

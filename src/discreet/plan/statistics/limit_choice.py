@@ -179,13 +179,13 @@ class BinnedSpread:
 
     @property
     def ends(self) -> tuple[tuple[int, int], ...]:
-        """The upper end of each bin that holds somebody, and how many."""
+        """The upper end and the count of each occupied bin."""
         last = [edge - 1 for edge in EDGES[1:]] + [EDGES[-1]]
         return tuple((end, count) for end, count in zip(last, self.units, strict=True) if count)
 
     @property
     def most(self) -> int:
-        """The upper end of the last bin that holds somebody."""
+        """The upper end of the last occupied bin."""
         return max((end for end, _ in self.ends), default=1)
 
     def mean(self) -> Fraction:

@@ -95,7 +95,7 @@ def partition_selection(asked: BoundQuestion) -> GroupSelection:
 
 
 def within_categories(relation: Relation, keys: tuple[GroupKey, ...]) -> Relation:
-    """Leave out rows whose key is none of its public values.
+    """Leave out rows whose key is not a public value.
 
     >>> from discreet.query.relations import Table
     >>> within_categories(Table("visits"), ())

@@ -197,7 +197,7 @@ def _values(known: BoundQuestion, limits: ContributionBounds, who: str) -> Itera
         if limits.one_row or limits.rows is None or facts.constant:
             continue
         if listed and len(listed) <= limits.rows:
-            continue  # nobody has more
+            continue  # no one has more
         values = "1 value" if limits.rows == 1 else f"{limits.rows} values"
         where = " in a group" if known.keys else ""
         words = f"At most {values} of {said(argument_of(outer))} of each {who} count{where}."

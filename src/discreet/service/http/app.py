@@ -78,7 +78,7 @@ def _add_problems(app: FastAPI) -> None:
         return problem_of(error)
 
     @app.exception_handler(NobodyCalls)
-    async def nobody(_: Request, error: NobodyCalls) -> Response:
+    async def unauthenticated(_: Request, error: NobodyCalls) -> Response:
         return problem(
             401,
             detail=error.why,

@@ -164,7 +164,7 @@ class Measurement:
     variance: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse values that are no int64 vector, and a variance that is not positive."""
+        """Refuse values other than an int64 vector, and a variance that is not positive."""
         if self.values.dtype != np.int64 or self.values.ndim != 1:
             raise WrongKind(
                 "the values of a measurement are not a vector of int64; give values.ravel() as "

@@ -11,13 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
 from discreet.charts import LIGHT, Axis, Chart, Points
 from discreet.errors import OutOfRange, WrongKind
-
-if TYPE_CHECKING:  # for annotations alone: every curve can plot itself
-    from discreet.loss.privacy_loss import PrivacyCurve
 
 _FLOOR: Final = 1e-9  # deltas below it are not shown
 _DELTAS: Final = (*(10.0**-k for k in range(9, 0, -1)), 0.2, 0.5)
@@ -91,7 +88,7 @@ class CurvePlot:
         return axes
 
 
-def plot(curves: Mapping[str, PrivacyCurve], kind: str = "delta") -> CurvePlot:
+def plot(curves: Mapping[str, Any], kind: str = "delta") -> CurvePlot:
     """Plot up to three losses or prices, each with its name, in one picture.
 
     Args:
@@ -134,7 +131,7 @@ def plot(curves: Mapping[str, PrivacyCurve], kind: str = "delta") -> CurvePlot:
     )
 
 
-def _profile(curve: PrivacyCurve) -> Points:
+def _profile(curve: Any) -> Points:
     """Return points at even steps of epsilon and of the logarithm of delta, by rising epsilon."""
     reached = list(zip(map(float, curve.epsilons(_DELTAS)), _DELTAS, strict=True))
     shown = [(epsilon, delta) for epsilon, delta in reached if 0 < epsilon <= _WIDEST]
