@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from discreet.engines.backends import DONE, ENGINES, MATRIX, SECTIONS
 from discreet.engines.warehouses import WAREHOUSES
 
 ROOT = Path(__file__).resolve().parent.parent
+MATRIX = tomllib.loads((ROOT / "tests/engines/contract/matrix.toml").read_text(encoding="utf-8"))
+ENGINES, REASONS = MATRIX["engines"], MATRIX["reasons"]
 HEAD = """# What each engine can do
 
 DuckDB answers questions about local files and frames. Spark, classic or Connect, runs the same
@@ -41,9 +43,11 @@ def page() -> str:
     """Return the page."""
     parts = [HEAD]
     notes: dict[str, int] = {}
-    for section, features in SECTIONS.items():
+    for section, features in MATRIX["sections"].items():
         parts.append(f"## {section}\n\n| | {' | '.join(ENGINES)} |\n|---|{'---|' * len(ENGINES)}")
-        parts += [f"| {feature} | {' | '.join(row(feature, notes))} |" for feature in features]
+        parts += [
+            f"| {each} | {' | '.join(row(lacks, notes))} |" for each, lacks in features.items()
+        ]
         parts.append("")
     parts.append(PRINTED)
     parts += [f"| {each.title} | printed and parsed back | not run by us |" for each in WAREHOUSES]
@@ -52,15 +56,14 @@ def page() -> str:
     return "\n".join(parts) + "\n"
 
 
-def row(feature: str, notes: dict[str, int]) -> Iterator[str]:
+def row(lacks: Mapping[str, str], notes: dict[str, int]) -> Iterator[str]:
     """Yield the cells of one feature, each with the number of its reason, if any."""
     for engine in ENGINES:
-        cell = MATRIX[feature][engine]
-        if cell.mark is DONE:
+        if engine not in lacks:
             yield "done"
         else:
-            number = notes.setdefault(cell.reason, len(notes) + 1)
-            yield f"{cell.mark.value} ({number})"
+            mark, reason = REASONS[lacks[engine]]
+            yield f"{mark} ({notes.setdefault(reason, len(notes) + 1)})"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from discreet.plan.policy.owner_promises import FORMS
 from discreet.plan.policy.policy import POLICY_KEYS, Limits
 from discreet.query.sql.dialects import DIALECTS
 from discreet.query.types import Type
-from discreet.requests.csv_format import DECIMALS, ENCODINGS, SEPARATORS, THOUSANDS
+from discreet.requests.table_schema import DECIMALS, ENCODINGS, SEPARATORS, THOUSANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# The policy file

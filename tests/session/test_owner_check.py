@@ -333,7 +333,7 @@ def test_a_report_says_first_that_it_is_not_private():
     assert WARNING.startswith("NOT PRIVATE")
     assert "owner only" in WARNING
     assert str(report).splitlines()[0] == WARNING
-    assert report._repr_html_().startswith(f"<div><p><b>{WARNING}</b>")
+    assert report._repr_html_().startswith(f"<pre>{WARNING}")
     assert next(iter(report.to_json().items())) == ("warning", WARNING)
     assert "not private" in repr(report)
     assert len(repr(report).splitlines()) == 1

@@ -131,7 +131,16 @@ class Domain:
             )
             if math.prod(map(len, choices)) > _MOST_CELLS:
                 return None
-        return [cell for cell in itertools.product(*choices) if not self._is_impossible(cell)]
+        at = {column: place for place, column in enumerate(self._atoms)}
+        impossible = [
+            [(at[column], self.mask(column, values)) for column, values in box.conditions]
+            for box in self._boxes
+        ]
+        return [
+            cell
+            for cell in itertools.product(*choices)
+            if not any(all(cell[place] & mask for place, mask in box) for box in impossible)
+        ]
 
     def placings(self, cells: Sequence[Cell], size: int) -> list[Rows] | None:
         """Return the ways in which so many rows of a unit can be in cells; fewer if they must.
@@ -176,13 +185,6 @@ class Domain:
         if atom.below or len(ends) % 2 or any(low[0] != high[0] for low, high in pairs):
             return None
         return len(ends) // 2 + atom.null
-
-    def _is_impossible(self, cell: Cell) -> bool:
-        at = {column: place for place, column in enumerate(self._atoms)}
-        return any(
-            all(cell[at[column]] & self.mask(column, values) for column, values in box.conditions)
-            for box in self._boxes
-        )
 
     def _fits(self, rows: Sequence[Cell]) -> bool:
         """Return whether rows are within the limits of one unit."""

@@ -51,7 +51,6 @@ from discreet.loss.pure_pairs import ResponsePair
 from discreet.units import PrivacyUnit, Relation
 
 _NOBODY: Final[Rows] = ()
-_LONGEST: Final = 8  # steps from row to row; a longer chain of curves promises little
 _MOST_CHOICES: Final = 64
 _EVERYTHING: Final = ((ResponsePair(Fraction(0), Fraction(1)), 1),)
 
@@ -320,7 +319,7 @@ class TreeFold:
         amplified = columns == () or whole_unit  # rows drawn with others outside their unit are not
         assert node.rate is not None  # noqa: S101  (for the type checker)
         rate = node.rate if amplified else Fraction(1)
-        draw = _Draw(rate, whole_unit)
+        draw = rate, whole_unit
         leave, enter = inside(old, _NOBODY) != _FREE, inside(_NOBODY, new) != _FREE
         if not (leave or enter):
             return _FREE
@@ -339,7 +338,7 @@ class TreeFold:
             return (Price.of(mixed, attained=False),)
         first = _halves(lambda rows: inside(rows, _NOBODY), old, draw, "old")
         second = _halves(lambda rows: inside(_NOBODY, rows), new, draw, "new")
-        both = chain([above(first).composition(), above(second).composition()])
+        both = chained(above(first).composition(), above(second).composition())
         return (Price.of(both, attained=False),)
 
     def _fixed(self, node: Sampled, old: Rows, new: Rows, spread: int | None) -> Price:
@@ -379,13 +378,6 @@ def directed(loss: PrivacyLoss, old: int, new: int, *, attained: bool = True) ->
     return Price.of(upper_envelope(distinct), attained=attained and len(distinct) == 1)
 
 
-def chain(steps: Sequence[Composition]) -> Composition:
-    """Go from table to table, one row at a time; too long a way promises nothing."""
-    if len(steps) > _LONGEST:
-        return Composition(_EVERYTHING)
-    return functools.reduce(chained, steps) if steps else Composition()
-
-
 def _projected(rows: Rows, used: tuple[bool, ...]) -> Rows:
     """Forget the columns that do not matter."""
     if not rows or all(used):
@@ -415,28 +407,21 @@ def _apart(child: Node, spread: int | None) -> int | None:
     return spread if covered else None
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Draw:
-    """How rows enter a sample: each by itself, or all rows of the unit as one."""
-
-    rate: Fraction
-    whole_unit: bool
-
-
-def _halves(inside: Callable[[Rows], Prices], rows: Rows, draw: _Draw, side: str) -> Prices:
+def _halves(
+    inside: Callable[[Rows], Prices], rows: Rows, draw: tuple[Fraction, bool], side: str
+) -> Prices:
     """Sample rows that only leave, or only enter: each by itself, or all of a unit as one."""
-    count = count_of(rows)
-    if draw.whole_unit or count == 1:
+    count, (rate, whole_unit) = count_of(rows), draw
+    if whole_unit or count == 1:
         return tuple(
-            Price.of(_mixed([price.composition()], draw.rate, side), attained=price.attained)
+            Price.of(_mixed([price.composition()], rate, side), attained=price.attained)
             for price in inside(rows)
         )
     by_number = [
         above(tuple(dict.fromkeys(price for some in _subsets(rows, j) for price in inside(some))))
         for j in range(1, count + 1)
     ]
-    mixed = _mixed([price.composition() for price in by_number], draw.rate, side)
+    mixed = _mixed([price.composition() for price in by_number], rate, side)
     return (Price.of(mixed, attained=False),)
 
 

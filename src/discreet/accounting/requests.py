@@ -44,20 +44,6 @@ Priceable = Node | PrivacyLoss | Mechanism[Any, Any]
 """What can be asked for: a tree, a loss, or a mechanism."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class RequestPart:
-    """What is released of the units in a box.
-
-    Unless it ``sees_every_unit``, some of them may have no row that it looks at; of two units in
-    the box it may then see one alone.
-    """
-
-    box: Box
-    node: Node
-    sees_every_unit: bool = True
-
-
 @functools.lru_cache(maxsize=_KEPT)
 def _price_of(node: Node, unit: PrivacyUnit, contribution: Contribution | None) -> PrivacyLoss:
     return accounting.account(node, unit=unit, contribution=contribution).loss
@@ -111,18 +97,23 @@ class RequestPricer:
                     "of accounting, such as Leaf(Laplace(scale=2)), or a loss."
                 )
 
-    def parts(self, node: Node, scope: Box) -> list[RequestPart]:
-        """Return what is released of disjoint boxes of units; other units are free."""
+    def parts(self, node: Node, scope: Box) -> list[tuple[Box, Node, bool]]:
+        """Return disjoint boxes of units, what is released of each, and whether it sees them all.
+
+        Otherwise some units may have no row that it looks at; of two units in the box it may then
+        see one alone.  Units in no box are free.
+        """
         if any(isinstance(leaf, Leaf) and leaf.common_domain for leaf in node.walk()):
-            return [RequestPart(Box.everything(), node)]  # its price is about two records at once
+            return [(_EVERYTHING, node, True)]  # its price is about two records at once
         several = overlapping_keys(node, [])  # parts are priced one by one below
         parts = []
         for box, part in self._parts(node, scope):
             single = {name: values for name, values in box.conditions if name not in several}
             units = (box if box.empty else Box(single)).for_unit(self.unit, self.constant)
-            sees_every_unit = units.exact and len(single) == len(box.conditions)
-            parts.append(RequestPart(units.region, part, sees_every_unit=sees_every_unit))
-        return [portion for portion in parts if not portion.box.empty]
+            if not units.empty:
+                all_seen = units.exact and len(single) == len(box.conditions)
+                parts.append((units.region, part, all_seen))
+        return parts
 
     def _parts(self, node: Node, scope: Box) -> Iterator[tuple[Box, Node]]:
         """Yield what is released, each with the box of units that it is about."""
@@ -187,12 +178,12 @@ def _pieces(
 ) -> tuple[ChargedBox, ...]:
     terms = PriceBasis(currency, pricer.unit)
     pieces = []
-    for part in pricer.parts(node, scope):
-        both = part.sees_every_unit and pricer.unit.relation is not Relation.EITHER
-        only_two = both and part.box == _EVERYTHING
-        one, two = _prices(pricer, part.node, currency, delta, only_two)
+    for box, part, sees_every_unit in pricer.parts(node, scope):
+        both = sees_every_unit and pricer.unit.relation is not Relation.EITHER
+        only_two = both and box == _EVERYTHING
+        one, two = _prices(pricer, part, currency, delta, only_two)
         larger = tuple(map(max, zip(one, two, strict=True)))
-        pieces.append(ChargedBox(part.box, one, two if both else larger, terms))
+        pieces.append(ChargedBox(box, one, two if both else larger, terms))
     return tuple(pieces)
 
 

@@ -29,8 +29,7 @@ from discreet.cli.options import (
 from discreet.errors import WrongKind
 from discreet.ledger.store import is_server, store_for
 from discreet.plan.policy.policy import Policy, SessionSettings
-from discreet.requests.csv_format import CsvFormat
-from discreet.requests.table_schema import Schema
+from discreet.requests.table_schema import CsvFormat, Schema
 from discreet.session.first_run.column_notes import forecast_lines, share_words, unit_words
 from discreet.session.first_run.policy_proposal import (
     PolicyProposal,

@@ -10,7 +10,6 @@ from typing import Final, final
 
 import pyarrow as pa
 
-from discreet.engines.backends import reason
 from discreet.engines.duckdb import Connection
 from discreet.engines.duckdb_dialect import DUCKDB
 from discreet.engines.engine import Columns, Performance
@@ -48,7 +47,8 @@ class LocalTables:
             if facts is None or not facts.public:
                 raise BadPolicy(
                     what=f"table {name} is private, and not one of {engine}.",
-                    why=reason("private tables from elsewhere", engine),
+                    why="private rows are bounded where they are, and do not leave for another "
+                    "engine.",
                     do=f"move it to {engine}, or declare public = true for it in the policy.",
                 )
 
@@ -63,7 +63,7 @@ class LocalTables:
         if table.nbytes > MOST_BYTES:
             raise UnreadableSource(
                 what=f"the public table {scan.table} is too large.",
-                why=reason("public tables of more than 64 MiB", engine),
+                why="a public table from elsewhere goes along with every question.",
                 do=f"copy it to {engine}.",
             )
         return table

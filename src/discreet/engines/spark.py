@@ -135,8 +135,7 @@ class Spark(SqlEngine):
             return None if native is None else _reading(own, native, kind)
 
         columns = read_columns(SPARK, scan, source.natives, reading)
-        every = range(len(source.natives))
-        return select(columns, self._view(id(source.frame), lambda: source.selected(every)))
+        return select(columns, self._view(id(source.frame), source.selected))
 
     def _view(self, key: object, made: Callable[[], DataFrame]) -> str:
         """Return an unguessable name for a temporary view."""

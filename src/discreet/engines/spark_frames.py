@@ -8,8 +8,7 @@ Files elsewhere are known by their names, and by the size and time that their fi
 if there are more than 1,000, or on a server of Spark Connect, by their names alone.  Rows that
 come from a database, or from functions that give something else each time, may change unseen.
 
-Nothing is computed to learn names and types.  Columns are renamed by their places before anything
-else, so that no name is ever looked up.  Texts that are not Unicode are NULL; texts of any
+Nothing is computed to learn names and types.  Texts that are not Unicode are NULL; texts of any
 collation are compared byte by byte.
 
 Settings.  The owner of a session sets it, and may set it again at any time.  Under most settings
@@ -24,7 +23,6 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self, final
 from urllib.parse import unquote, urlsplit
@@ -229,33 +227,29 @@ class SparkSource:
         wanted = folded(column)
         return next(place for place, name in enumerate(self.natives) if folded(name) == wanted)
 
-    def native(self, place: int) -> str | None:
-        """Return DuckDB's type for the column at a place."""
-        return list(self.natives.values())[place]
+    def selected(self) -> DataFrame:
+        """Return the columns, named after their places, as statements can read them.
 
-    def selected(self, places: Iterable[int], prefix: str = "c") -> DataFrame:
-        """Return some columns, named after their places, as tasks can read them."""
+        Columns are renamed before anything else, so that no name is ever looked up.
+        """
         functions = functions_of(self.frame)
-        renamed = self.frame.toDF(*(f"c{place}" for place in range(len(self.natives))))
-        return renamed.select(
-            *(self._cleaned(functions, place).alias(f"{prefix}{place}") for place in places)
-        )
+        found = []
+        for place, native in enumerate(self.natives.values()):
+            column = functions.col(f"c{place}")
+            if native in {"VARCHAR", UUID_TEXT}:
+                column = functions.try_validate_utf8(column.cast("string"))
+            found.append(column.alias(f"c{place}"))
+        return self._renamed().select(*found)
 
     def cell_counts(self) -> dict[str, int]:
         """Count the cells of each column that are not NULL in the frame; for the owner."""
-        functions = functions_of(self.frame)
-        renamed = self.frame.toDF(*(f"c{place}" for place in range(len(self.natives))))
-        counts = (
-            functions.count(f"c{place}").alias(f"c{place}") for place in range(len(self.natives))
-        )
-        (row,) = renamed.agg(*counts).toArrow().to_pylist()
+        count, places = functions_of(self.frame).count, range(len(self.natives))
+        counts = (count(f"c{place}").alias(f"c{place}") for place in places)
+        (row,) = self._renamed().agg(*counts).toArrow().to_pylist()
         return {name: int(row[f"c{place}"]) for place, name in enumerate(self.natives)}
 
-    def _cleaned(self, functions: Any, place: int) -> Any:
-        column = functions.col(f"c{place}")
-        if self.native(place) in {"VARCHAR", UUID_TEXT}:
-            return functions.try_validate_utf8(column.cast("string"))
-        return column
+    def _renamed(self) -> DataFrame:
+        return self.frame.toDF(*(f"c{place}" for place in range(len(self.natives))))
 
 
 def _type_name(field: Any) -> str:

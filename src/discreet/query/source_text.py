@@ -95,7 +95,6 @@ _TWO_WAYS: Final = "a text that can be read in two ways, or in none, is not answ
 Reason = tuple[str, str]
 """Why something is not answered, and what to do instead."""
 
-_SEVERAL: Final = "ask one question for each, or group by more columns and add up the answers."
 _BITS: Final = "its last digits differ between engines, and so would the answer."
 _PRIVATE_ROWS: Final = "it picks rows by comparing people with each other."
 _CHANCE: Final = "an answer must depend on the data and on our noise alone."

@@ -38,7 +38,7 @@ from discreet.query.expressions import (
     Literal,
 )
 from discreet.query.functions import ANYWHERE, CAST_VALUES, RELEASED
-from discreet.query.types import Scalar, Type
+from discreet.query.types import LARGEST, SMALLEST, Scalar, Type
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, nulls, numbers
 
 Mask = NDArray[np.bool_]
@@ -205,28 +205,6 @@ def _divided(left: Array, right: Array) -> Computed:
     return left / np.where(zero, 1.0, right), zero
 
 
-def _div(left: Array, right: Array) -> Computed:
-    missing = (right == 0) | ((left == INT64_MIN) & (right == -1))
-    below, rest = np.divmod(left, np.where(missing, 1, right))
-    return below + ((rest != 0) & (below < 0)), missing
-
-
-def _mod(left: Array, right: Array) -> Computed:
-    zero = right == 0
-    divisor = np.where(zero | (right == -1), 1, right)
-    return np.fmod(left, divisor), zero
-
-
-def _negate(value: Array) -> Computed:
-    lowest = value == INT64_MIN if value.dtype == np.int64 else _never(value)
-    return 0 - np.where(lowest, 0, value), lowest
-
-
-def _abs(value: Array) -> Computed:
-    lowest = value == INT64_MIN if value.dtype == np.int64 else _never(value)
-    return np.abs(np.where(lowest, 0, value)), lowest
-
-
 def _whole(compute: Callable[[Array], Array]) -> Callable[[Array], Computed]:
     """Apply a rounding; an integer is whole already."""
 
@@ -267,11 +245,6 @@ NUMBERS: Final[dict[str, Callable[..., Computed]]] = {
     "-": _minus,
     "*": _times,
     "/": _divided,
-    "DIV": _div,
-    "MOD": _mod,
-    "NEGATE": _negate,
-    "ABS": _abs,
-    "SIGN": lambda value: (np.sign(value).astype(np.int64), _never(value)),
     "FLOOR": _whole(np.floor),
     "CEIL": _whole(np.ceil),
     "ROUND": _whole(half_away),
@@ -283,7 +256,7 @@ NUMBERS: Final[dict[str, Callable[..., Computed]]] = {
     "LOG2": _logarithm(np.log2),
     "POWER": _power,
 }
-"""Functions of numbers that are not NULL."""
+"""Functions of numbers that are not NULL; rarer ones are computed one by one."""
 
 
 _COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -503,6 +476,8 @@ def _applied(compute: Callable[..., Any], columns: Sequence[Vector], gives: Type
     arguments = [column.values for column in columns]
     for row in np.flatnonzero(~null).tolist():
         result = compute(*(_plain(array[row]) for array in arguments))
+        if gives is Type.INTEGER and result is not None and not SMALLEST <= result <= LARGEST:
+            result = None
         missing[row] = result is None
         values[row] = values[row] if result is None else result
     return vector(gives, values, missing)

@@ -80,7 +80,7 @@ def declared_sources(
 
     Refuses a table that seems to be misspelt: its declarations would be ignored.
 
-    >>> from discreet.requests.csv_format import CsvFormat
+    >>> from discreet.requests.table_schema import CsvFormat
     >>> visits = TableFacts(name="visits", columns=(), csv=CsvFormat(separator=";"))
     >>> declared_sources({"visits": "visits.txt"}, [visits])["visits"].form.separator
     ';'

@@ -21,7 +21,6 @@ price follows from the tree.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -199,7 +198,7 @@ class Program:
             "program": what,
             "question": canonical(question),
             "unit": encode_unit(unit),
-            "reads": [_written(_ThisRequest(read)) for read in reads],
+            "reads": list(map(request_document, reads)),
             "tree": encode(tree),
             "scope": rows.scope.written(),
             "delta": None if delta is None else str(delta),
@@ -216,25 +215,6 @@ class Program:
             digest=hashlib.sha256(text.encode("ascii")).hexdigest(),
             draw=draw,
         )
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _ThisRequest:
-    """One request, and no other that is equal to it."""
-
-    request: EngineRequest
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ThisRequest) and other.request is self.request
-
-    def __hash__(self) -> int:
-        return id(self.request)
-
-
-@functools.lru_cache(maxsize=64)  # it is written when a program is planned, and when it is checked
-def _written(this: _ThisRequest) -> Mapping[str, Any]:
-    return request_document(this.request)
 
 
 def check_program(

@@ -173,10 +173,14 @@ class Session(Labeled):
         if isinstance(question, list | tuple):
             return self._plan_batch(question, price)
         population = _about_population(price)
+        in_epsilon = price.get("epsilon") is not None
         plan = self._plan(question, price)
         if population:
             check_population(plan)
         preview = self._preview(plan)
+        plain = plan.search is None and plan.selection is None
+        if preview is not None and in_epsilon and preview.entry is None and plain:
+            preview = replace(preview, better=self._better_share(plan))
         return self._pipeline.keep(
             replace(
                 plan,
@@ -370,6 +374,22 @@ class Session(Labeled):
         else:
             plan = purchases.plan_within_limits(self._pipeline, asked, limits, price, buying)
         return self._pipeline.keep(plan)
+
+    def _better_share(self, plan: Plan) -> str:
+        """Say how much less the same share of the budget errs by another route, if it does."""
+        from discreet.session.shares import better_share  # noqa: PLC0415  for plans alone
+
+        budget = self._pipeline.budget()
+        if budget is None:
+            return ""
+        return better_share(
+            plan,
+            lambda price: self._pipeline.plan(
+                plan.question,
+                {**price, "confidence": plan.confidence},  # type: ignore[typeddict-item]
+            ),
+            budget,
+        )
 
     def _refuse_unreadable(self, plan: Plan) -> None:
         """Refuse to charge for an answer dominated by noise, if that can be predicted."""

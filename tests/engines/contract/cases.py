@@ -1,6 +1,6 @@
 """What every engine is asked: one list of tables and lowered questions, each with its features.
 
-Features are rows of the matrix in ``discreet.engines.backends``.  Random cases are drawn with fixed
+Features are rows of ``matrix.toml``.  Random cases are drawn with fixed
 seeds, so that all engines and all processes see the same ones.
 """
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines.backends import DONE, MATRIX
 from discreet.engines.dispatch import engine_for
 from discreet.engines.engine import SparkPerformance
 from discreet.errors import DiscreetError
@@ -20,6 +19,7 @@ from discreet.requests.engine_request import DistinctCount, EngineRequest
 from discreet.requests.table_schema import ColumnFacts, Schema, TableFacts
 from tests.engines.answers import flat
 from tests.engines.contract.cases import CASES, CROWD, ONES, PORTABLE, ask
+from tests.engines.contract.matrix import DONE, MATRIX
 from tests.engines.questions import TYPES
 from tests.reference.engine import Reference
 

@@ -2,19 +2,13 @@
 
 import pytest
 
-from discreet.engines.backends import DONE, ENGINES, MATRIX, NEVER, SECTIONS, FeatureSupport, reason
 from tests.engines.contract.cases import CASES
 from tests.engines.contract.features import SCENES, to_try
-from tests.engines.contract.matrix import answered_by
+from tests.engines.contract.matrix import DONE, ENGINES, MATRIX, answered_by
 
 
 def features(cases):
     return {feature for asked in cases for feature in asked.features}
-
-
-def test_the_matrix_is_whole():
-    assert [*MATRIX] == [feature for part in SECTIONS.values() for feature in part]
-    assert all(tuple(cells) == ENGINES for cells in MATRIX.values())
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -29,12 +23,3 @@ def test_every_case_is_about_features_of_the_matrix():
     assert features(CASES) <= set(MATRIX)
     assert set(SCENES) <= set(MATRIX)
     assert len({asked.name for asked in CASES}) == len(CASES)
-
-
-def test_only_what_is_missing_has_a_reason():
-    assert reason("views", "DuckDB").startswith("a table is read only")
-    assert reason("units named by floats", "Spark") == ""
-    with pytest.raises(ValueError, match="no reason"):
-        FeatureSupport(NEVER)
-    with pytest.raises(ValueError, match="no reason"):
-        FeatureSupport(DONE, "because")

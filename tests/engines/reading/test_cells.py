@@ -16,8 +16,8 @@ from discreet.ledger import Ledger
 from discreet.query.expressions import Column, Literal
 from discreet.query.relations import Scan
 from discreet.query.types import Type
-from discreet.requests.csv_format import CsvFormat
 from discreet.requests.engine_request import EngineRequest, KeyColumn, Total
+from discreet.requests.table_schema import CsvFormat
 from tests.engines.reading.cell_oracle import integer, value
 from tests.reference.engine import Reference
 

@@ -39,7 +39,7 @@ from discreet.engines.dialect import Dialect
 from discreet.engines.expressions import TEXT_FORMS
 from discreet.engines.sources.source import quoted_text as text
 from discreet.query.types import Type
-from discreet.requests.csv_format import CsvFormat
+from discreet.requests.table_schema import CsvFormat
 
 CELL: Final = "VARCHAR AS CELL"
 """The type of cells; behind it stands how they are written: another way is another state."""

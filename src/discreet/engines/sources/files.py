@@ -53,7 +53,7 @@ from discreet.engines.sources.source import TableSource, check_names, type_name,
 from discreet.engines.sources.source import quoted_name as name
 from discreet.engines.sources.source import quoted_text as text
 from discreet.query.relations import folded
-from discreet.requests.csv_format import CsvFormat
+from discreet.requests.table_schema import CsvFormat
 
 _ALIKE: Final = (("a", "A"), ("a", "\u00e1"), ("\u00e9", "e\u0301"), ("a", "a\u00ad"))
 """Pairs of texts: every collation but the bytewise one takes some pair for equal."""

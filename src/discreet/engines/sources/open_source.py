@@ -39,7 +39,7 @@ from discreet.engines.sources.source import (
     type_name,
     unreadable,
 )
-from discreet.requests.csv_format import CsvFormat
+from discreet.requests.table_schema import CsvFormat
 
 if TYPE_CHECKING:  # loaded by anyone who makes a dataset, because it takes pandas along
     import pyarrow.dataset as ds

@@ -42,8 +42,7 @@ from discreet.plan.policy.table_fields import (
 )
 from discreet.query.relations import folded
 from discreet.query.sql.dialects import DIALECTS
-from discreet.requests.csv_format import CsvFormat
-from discreet.requests.table_schema import TableFacts
+from discreet.requests.table_schema import CsvFormat, TableFacts
 from discreet.units import PrivacyUnit, Relation, custom, row
 
 _SMALL: Final = Fraction(1, 1000)

@@ -16,8 +16,7 @@ from discreet.errors import BadPolicy, DiscreetError
 from discreet.exact import decimal, with_article
 from discreet.query.relations import folded
 from discreet.query.types import TYPES_BY_NAME, Scalar, Type, type_of
-from discreet.requests.csv_format import CsvFormat
-from discreet.requests.table_schema import ColumnFacts, Link, PublicSize, TableFacts
+from discreet.requests.table_schema import ColumnFacts, CsvFormat, Link, PublicSize, TableFacts
 
 _MOST: Final = 10**6
 

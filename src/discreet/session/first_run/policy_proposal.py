@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -20,6 +19,7 @@ from discreet import session as sessions
 from discreet.errors import BadPolicy, NotALedger, UnknownName, WrongKind
 from discreet.ledger import Ledger
 from discreet.ledger.store import is_server
+from discreet.notebook import Shown
 from discreet.plan.policy.policy import Policy, SessionSettings, read_policy
 from discreet.query.relations import folded
 from discreet.query.types import Type
@@ -33,7 +33,6 @@ from discreet.session.first_run.policy_questionnaire import (
     known,
     looks_like_a_name,
     policy_of,
-    range_of,
     read_line,
     says_something,
     short_range,
@@ -45,8 +44,7 @@ from discreet.session.schemas import schema_of
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # handed in: questions are asked without what looks at rows
-    from discreet.requests.csv_format import CsvFormat
-    from discreet.requests.table_schema import Schema
+    from discreet.requests.table_schema import CsvFormat, Schema
     from discreet.session import FirstLook, Proposals, UnitGuess
     from discreet.session.owner_check.exact_counts import ExactCounter
 
@@ -181,7 +179,7 @@ class NewTable:
 
 
 @final
-class PolicyProposal:
+class PolicyProposal(Shown):
     """What may be declared of some tables, proposed for their owner to accept or to change.
 
     NOT private if the owner looks at the rows.
@@ -381,12 +379,6 @@ class PolicyProposal:
         write_policy(Path(path), rules)
         return rules
 
-    def _rows(
-        self, table: NewTable, shown: Callable[[ColumnFacts], str]
-    ) -> Iterator[tuple[str, str, str, str]]:
-        for facts in table.listed():
-            yield facts.name, facts.type.value.lower(), shown(facts), table.notes(facts)
-
     def _titles(self) -> Iterator[tuple[str, NewTable]]:
         for table in self.tables:
             about = "" if table.size is None else f": about {table.size.rows:,} rows"
@@ -401,24 +393,16 @@ class PolicyProposal:
         lines = ["NOT PRIVATE: for the owner of the data only."] if self.owner else []
         for title, table in self._titles():
             lines.append(title)
-            rows = list(self._rows(table, short_range))
+            rows = [
+                (each.name, each.type.value.lower(), short_range(each), table.notes(each))
+                for each in table.listed()
+            ]
             widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
             for row in rows:
                 cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
                 lines.append(f"  {'  '.join(cells).rstrip()}")
             lines += [f"  {table.limits}"] * bool(table.limits)
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        parts = ["<p><b>NOT PRIVATE: for the owner of the data only.</b></p>"] if self.owner else []
-        for title, table in self._titles():
-            body = "".join(
-                f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-                for row in self._rows(table, range_of)
-            )
-            parts.append(f"<p>{escape(title)}</p><table><tbody>{body}</tbody></table>")
-            parts += [f"<p>{escape(table.limits)}</p>"] * bool(table.limits)
-        return f"<div>{''.join(parts)}</div>"
 
 
 def propose(

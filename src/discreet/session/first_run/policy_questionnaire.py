@@ -28,8 +28,7 @@ from discreet.exact import decimal
 from discreet.plan.policy.policy import About, Limits, Policy, SessionSettings
 from discreet.query.relations import folded
 from discreet.query.types import TYPES_BY_NAME, Scalar, Type
-from discreet.requests.csv_format import CsvFormat
-from discreet.requests.table_schema import ColumnFacts, PublicSize, TableFacts
+from discreet.requests.table_schema import ColumnFacts, CsvFormat, PublicSize, TableFacts
 from discreet.units import PrivacyUnit, custom, row
 
 if TYPE_CHECKING:  # handed in: only ``init`` loads what looks at a table

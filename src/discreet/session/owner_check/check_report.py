@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 from typing import Final, Self, final
+
+from discreet.notebook import Shown
 
 _LEVELS: Final = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
 
@@ -168,7 +169,7 @@ class Finding:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckReport:
+class CheckReport(Shown):
     """What a check found, promise by promise.
 
     >>> report = CheckReport(findings=())
@@ -233,17 +234,6 @@ class CheckReport:
     def __str__(self) -> str:
         """Show the warning, a line for each finding, and what follows."""
         return "\n".join([WARNING, "", *_lines([_HEADER, *_rows(self)]), "", self.summary])
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in _HEADER)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in _rows(self)
-        )
-        return (
-            f"<div><p><b>{escape(WARNING)}</b></p><table><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table><p>{escape(self.summary)}</p></div>"
-        )
 
 
 def percent(share: Fraction) -> str:

@@ -28,8 +28,13 @@ from typing import Any, Final, NamedTuple, final
 from discreet.engines.engine import Columns
 from discreet.errors import WrongKind
 from discreet.query.types import Type
-from discreet.requests.csv_format import CsvFormat
-from discreet.requests.table_schema import ColumnFacts, PublicSize, StoredColumn, TableFacts
+from discreet.requests.table_schema import (
+    ColumnFacts,
+    CsvFormat,
+    PublicSize,
+    StoredColumn,
+    TableFacts,
+)
 from discreet.session.first_run.policy_questionnaire import looks_like_a_name
 from discreet.session.opening_arguments import named_sources
 from discreet.session.owner_check.check_report import WARNING, Spread, percent
