@@ -140,7 +140,9 @@ def test_a_clause_of_the_question_wins_over_the_session(server):
         db.execute(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.125) COUNT(*) AS n FROM visits"
         )
-    assert any("epsilon 0.125" in each for each in told)
+        db.execute("SET discreet.epsilon = default; SET discreet.share = '0.02%'")
+        db.execute("SELECT COUNT(*) AS shared FROM visits")
+    assert [each.partition("costs ")[2][:13] for each in told] == ["epsilon 0.125", "epsilon 0.4; "]
 
 
 def test_sqlalchemy_reflects_and_asks(engine):

@@ -31,7 +31,7 @@ import duckdb
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.documents import DatasetDocument
 from discreet.errors import UnsupportedSQL
@@ -199,13 +199,13 @@ def translated(text: str, values: Sequence[Any], session: Mapping[str, str]) -> 
 
 def _parsed(text: str) -> Any:
     """Return the tree of one statement, or None."""
-    for before, token in reversed(
-        list(itertools.pairwise(tokens_of(text)))
-    ):  # AS select, without quotes
-        if before.token_type == TokenType.ALIAS and token.text.upper() in _VERBS:
-            text = f'{text[: token.start]}"{token.text}"{text[token.end + 1 :]}'
+    tokens = tokens_of(text)
+    for place, (before, token) in enumerate(itertools.pairwise(tokens), 1):
+        if before.token_type == TokenType.ALIAS and token.text.upper() in _VERBS:  # AS select
+            where = token.line, token.col, token.start, token.end
+            tokens[place] = Token(TokenType.IDENTIFIER, token.text, *where)
     try:
-        (tree,) = _POSTGRES.parser().parse(tokens_of(text), text)
+        (tree,) = _POSTGRES.parser().parse(tokens, text)
     except (SqlglotError, RecursionError, ValueError):
         return None
     return tree

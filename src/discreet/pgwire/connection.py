@@ -11,7 +11,7 @@ import asyncio
 import hmac
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, final
@@ -25,7 +25,6 @@ from discreet.pgwire.statements import (
     Statement,
     confirmation,
     pairs_of_options,
-    parameters_of,
     refused_statement,
     statements,
 )
@@ -250,7 +249,7 @@ class Connection:
             self._portals.clear()
 
     async def _simple(self, body: Body) -> None:
-        found = statements(body.text())
+        found = statements(body.text(), self._database)
         if not found:
             self._wire.send(b"I")
         self._portals.pop("", None)
@@ -263,7 +262,7 @@ class Connection:
     async def _parse(self, body: Body) -> None:
         name, text = body.text(), body.text()
         oids = [body.long() for _ in range(body.short())]
-        found = statements(text)
+        found = statements(text, self._database)
         if len(found) > 1:
             raise Refusal("42601", "one statement is prepared at a time.")
         kept = sum(len(each.statement.text) for each in self._prepared.values() if each.statement)
@@ -273,7 +272,7 @@ class Connection:
         if name and name in self._prepared:
             raise Refusal("42P05", "a prepared statement with this name exists.")
         statement = found[0] if found else None
-        wanted = 0 if statement is None else parameters_of(statement.text)
+        wanted = 0 if statement is None else statement.parameters
         if max(wanted, text.count("$")) > 1000:  # each is filled in, in a time of its own (T1)
             raise Refusal("54000", "a statement has at most 1000 parameters.")
         oids += [0] * (wanted - len(oids))
@@ -419,8 +418,8 @@ class Connection:
             case "SHOW":
                 return await self._shown(statement.text)
             case "EXPLAIN":
-                text = re.sub(r"(?is)^\s*EXPLAIN\s+(\([^)]*\)\s*)?", "", statement.text)
-                plan = await self._plan(text, values)
+                asked = re.sub(r"(?is)^EXPLAIN\s+(\([^)]*\)\s*)?", "", statement.question)
+                plan = await self._plan(replace(statement, question=asked), values)
                 known = plan.standing is not None and plan.standing.answered is not None
                 price = 0.0 if known else float(Fraction(next(iter(plan.price.paid.values()), "0")))
                 cost = f"{price:.15f}".rstrip("0").removesuffix(".")  # as tools find it (Superset)
@@ -481,8 +480,8 @@ class Connection:
         call = self._door.calls(self._token, self._peer)
         return await self._waited(call(method, "v1", "datasets", self._database, *path, **more))
 
-    async def _question(self, text: str, values: Sequence[Any], query: str = "") -> Any:
-        form = self._settings.form(text, values, self._database)
+    async def _question(self, asked: Statement, values: Sequence[Any], query: str = "") -> Any:
+        form = self._settings.form(asked, values)
         try:
             return await self._call("POST", "queries", body=form.written(), query=query)
         except WrongKind as error:
@@ -491,9 +490,9 @@ class Connection:
             hint = "SET discreet.epsilon = '0.1', say; EXPLAIN shows what that buys, and is free."
             raise Refusal("22023", error.what, detail=error.why, hint=hint) from None
 
-    async def _plan(self, text: str, values: Sequence[Any]) -> PlanDocument:
+    async def _plan(self, asked: Statement, values: Sequence[Any]) -> PlanDocument:
         """Plan a question: that costs nothing."""
-        return PlanDocument.read(await self._question(text, values, "?dry_run=true"))
+        return PlanDocument.read(await self._question(asked, values, "?dry_run=true"))
 
     async def _columns(
         self, statement: Statement | None, values: Sequence[Any]
@@ -509,7 +508,7 @@ class Connection:
         found = await self._catalog(statement, values)
         if found is not None:
             return found.columns
-        return list(self._outputs(await self._plan(statement.text, values)))
+        return list(self._outputs(await self._plan(statement, values)))
 
     def _outputs(self, document: PlanDocument | ReleaseDocument) -> Iterator[tuple[str, int]]:
         for each in document.columns:
@@ -521,7 +520,7 @@ class Connection:
 
     async def _asked(self, statement: Statement, values: Sequence[Any]) -> Result:
         """Ask a question: it is charged, unless its answer is on record."""
-        release = ReleaseDocument.read(await self._question(statement.text, values))
+        release = ReleaseDocument.read(await self._question(statement, values))
         self._receipt = release.receipt or ""
         columns = list(self._outputs(release))
         rows = [[row.get(name) for name, _ in columns] for row in release.rows]

@@ -11,8 +11,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any, ClassVar, Final, final
 
 from sqlglot.dialects.postgres import Postgres
@@ -39,8 +37,10 @@ _NOTHING: Final = {
     "UNLISTEN": "UNLISTEN",
 }
 """Statements that do nothing here, and the words by which they are confirmed."""
-_FIELDS: Final = frozenset(QuestionDocument.model_fields) - {"question", "params", "dialect"}
-_PRICES: Final = frozenset({"epsilon", "rho", "delta", "error", "format"})
+_FIELDS: Final = frozenset(QuestionDocument.model_fields) - {
+    *("question", "params", "dialect", "format"),
+}
+_PRICES: Final = frozenset({"epsilon", "rho", "delta", "error", "share"})
 _TRUE: Final = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 _USUAL: Final = {
     "server_version": VERSION,
@@ -77,10 +77,17 @@ _MOST_STATEMENTS: Final = 100
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One statement: its first word, and all of its text."""
+    """One statement: its first word, its text, and what its tokens say of it.
+
+    ``question`` is the text without the schema before names: public.visits is visits.  ``priced``
+    says whether a clause of the text names a price.
+    """
 
     word: str
     text: str
+    question: str
+    parameters: int = 0
+    priced: bool = False
 
     @property
     def is_query(self) -> bool:
@@ -118,12 +125,12 @@ def refused_catalog(what: str) -> UnsupportedSQL:
     )
 
 
-def statements(text: str) -> list[Statement]:
+def statements(text: str, database: str) -> list[Statement]:
     """Cut a text at its semicolons, in a time that grows with its length alone (T1).
 
     Comments before a statement are left out: tools sign with them.
 
-    >>> [each.word for each in statements("/* dbt */ BEGIN; ((SELECT ';' -- ;")]
+    >>> [each.word for each in statements("/* dbt */ BEGIN; ((SELECT ';' -- ;", "clinic")]
     ['BEGIN', 'SELECT']
     """
     if len(text) > _LETTERS:
@@ -133,21 +140,47 @@ def statements(text: str) -> list[Statement]:
     try:
         tokens = [*_TOKENIZER.tokenize(text), None]
     except SqlglotError:
-        return [Statement(word="SELECT", text=text.strip())]
+        return [Statement(word="SELECT", text=text.strip(), question=text.strip())]
     for token in tokens:
         if token is not None and token.token_type != TokenType.SEMICOLON:
             part.append(token)
             continue
         if part:
-            first = next((each for each in part if each.token_type != TokenType.L_PAREN), part[0])
-            word = _WORD.match(text, first.start)
-            end = len(text) if token is None else token.start
-            own = text[part[0].start : end].strip()
-            found.append(Statement(word=word[0].upper() if word else "SELECT", text=own))
+            found.append(_statement(part, text[: None if token is None else token.start], database))
         part = []
     if len(found) > _MOST_STATEMENTS:
         raise _refused_length(f"a message has more than {_MOST_STATEMENTS} statements")
     return found
+
+
+def _statement(tokens: list[Token], text: str, database: str) -> Statement:
+    """Return the statement of some tokens, which are the last ones of a text.
+
+    >>> asked = 'SELECT "public"."t"."a" FROM clinic.public.t WHERE a IN ($1,$2)'
+    >>> statements(asked, "clinic")[0].question, statements(asked, "clinic")[0].parameters
+    ('SELECT "t"."a" FROM t WHERE a IN ($1,$2)', 2)
+    """
+    first = next((each for each in tokens if each.token_type != TokenType.L_PAREN), tokens[0])
+    word = _WORD.match(text, first.start)
+    kept, at, path, numbers = [], tokens[0].start, list[Token](), [0]
+    for token, after in itertools.pairwise(tokens):
+        if token.text == "$" and after.start == token.end + 1:
+            numbers += [int(after.text)] if re.fullmatch("[0-9]{1,5}", after.text) else []
+        if token.token_type == TokenType.DOT:
+            continue
+        path.append(token)
+        if after.token_type != TokenType.DOT:
+            path = []
+        elif [each.text.lower() for each in path[:3]] in (["public"], [database, "public"]):
+            kept.append(text[at : path[0].start])
+            at = after.end + 1
+    return Statement(
+        word=word[0].upper() if word else "SELECT",
+        text=text[tokens[0].start :].strip(),
+        question="".join([*kept, text[at:]]).strip(),
+        parameters=max(numbers),
+        priced=any(each.text.upper() == "DIFFERENTIAL_PRIVACY" for each in tokens),
+    )
 
 
 def _refused_length(what: str) -> OutOfRange:
@@ -158,51 +191,14 @@ def _refused_length(what: str) -> OutOfRange:
     )
 
 
-def without_schema(text: str, database: str) -> str:
-    """Return a text without the schema before names: public.visits is visits.
-
-    >>> without_schema('SELECT "public"."visits"."ward" FROM clinic.public.visits', "clinic")
-    'SELECT "visits"."ward" FROM visits'
-    """
-    tokens = tokens_of(text)
-    kept, at, path = [], 0, list[Token]()
-    for place, token in enumerate(tokens[:-1]):
-        if token.token_type == TokenType.DOT:
-            continue
-        path.append(token)
-        if tokens[place + 1].token_type != TokenType.DOT:
-            path = []
-        elif [each.text.lower() for each in path[:3]] in (["public"], [database, "public"]):
-            kept.append(text[at : path[0].start])
-            at = tokens[place + 1].end + 1
-    return "".join([*kept, text[at:]])
-
-
-def parameters_of(text: str) -> int:
-    """Return how many parameters a text has.
-
-    >>> parameters_of("SELECT COUNT(*) FROM t WHERE a IN ($1,$2) AND b = '$3'")
-    2
-    """
-    return max(
-        (
-            int(number.text)
-            for sign, number in itertools.pairwise(tokens_of(text))
-            if sign.text == "$"
-            and number.start == sign.end + 1
-            and re.fullmatch("[0-9]{1,5}", number.text)
-        ),
-        default=0,
-    )
-
-
 @final
 class Settings:
     """The settings of a session; those of discreet are checked when they are set.
 
     >>> settings = Settings()
     >>> settings.put("discreet.epsilon", "0.1")
-    >>> settings.form("SELECT COUNT(*) AS n FROM visits", [], "clinic").epsilon
+    >>> (asked,) = statements("SELECT COUNT(*) AS n FROM visits", "clinic")
+    >>> settings.form(asked, []).epsilon
     '0.1'
     """
 
@@ -268,7 +264,7 @@ class Settings:
 
     def _own(self, name: str, value: str) -> object:
         """Return the value of a setting of a question."""
-        if name in {"intervals", "confirm"}:
+        if name in {"intervals", "confirm", "other"}:
             if value.lower() not in _TRUE:
                 raise _refused(f"discreet.{name} is neither on nor off")
             return _TRUE[value.lower()]
@@ -284,16 +280,16 @@ class Settings:
             if not re.fullmatch(r"[0-9]{1,18}", value):
                 raise _refused(f"{_OWN}{name} is not a whole number")
             return int(value)
-        if not re.fullmatch(r"[0-9.eE/+-]{1,100}", value):
+        if not re.fullmatch(r"[0-9.eE/+-]{1,100}%?", value):
             raise _refused(f"{_OWN}{name} is not a number")
         return value
 
     @property
     def priced(self) -> bool:
         """Whether a price is set for all questions."""
-        return any(f"{_OWN}{name}" in self._given for name in ("epsilon", "rho", "error"))
+        return any(f"{_OWN}{name}" in self._given for name in ("epsilon", "rho", "error", "share"))
 
-    def form(self, text: str, params: Sequence[Any], database: str) -> QuestionDocument:
+    def form(self, asked: Statement, params: Sequence[Any]) -> QuestionDocument:
         """Return a question with the price that the session has set, or with that of its clause."""
         given = {
             name.removeprefix(_OWN): self._own(name.removeprefix(_OWN), value)
@@ -301,34 +297,19 @@ class Settings:
             if name.startswith(_OWN)
         }
         given.pop("intervals", None)
-        if any(each.text.upper() == "DIFFERENTIAL_PRIVACY" for each in tokens_of(text)):
+        if asked.priced:
             given = {name: value for name, value in given.items() if name not in _PRICES}
         return QuestionDocument.read(
             {
-                "question": without_schema(text, database),
+                "question": asked.question,
                 "dialect": "postgres",
-                "params": [_tagged(each) for each in params] or None,
+                "params": list(params) or None,
                 **given,
             }
         )
 
 
 _ENCODINGS: Final = frozenset({"UTF8", "UNICODE", "SQL_ASCII", "AUTO"})
-
-
-def _tagged(value: Any) -> Any:
-    """Return the value of a parameter as documents write it."""
-    match value:
-        case float():
-            return ["f", value.hex()]
-        case Decimal():
-            return ["m", str(value)]
-        case datetime():
-            return ["t", value.isoformat()]
-        case date():
-            return ["d", value.isoformat()]
-        case _:
-            return value
 
 
 def _unquoted(text: str) -> str:

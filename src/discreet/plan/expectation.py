@@ -15,9 +15,10 @@ be.  An output is *blind* if its half-width is more than a
 quarter of the number that is expected, which leaves room for rounded sizes and for the noise before
 it is half of what is shown, and *weak* if it is more than a tenth.  Groups are *uneven* unless all
 people are in each of them, or ``HAVING`` says how large they are; a count of uneven groups is blind
-at a tenth already, for most of them may have less than half of the average.  An answer is *blind*
-if one of its outputs is, since all are paid for, and *empty* if hardly any group can reach the
-number of people from which groups are shown.
+at a tenth already, for most of them may have less than half of the average.
+A quantile is blind if it is off by more than a twentieth of the ranks, for its interval is wider.
+An answer is *blind* if one of its outputs is, since all are paid for, and *empty* if hardly any
+group can reach the number of people from which groups are shown.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ _RANKED: Final = {
     "MODE": "rows behind the most frequent value",
 }
 """Values that are chosen, and what the choice is off by: a quarter of all rows says nothing."""
+_MOST_RANKS: Final = Fraction(1, 20)
+"""The interval of a quantile may hold several times as many rows as its value is off by."""
 _MOMENTS: Final = frozenset({"VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
 _CORRELATION_NOISE: Final = 1300
 """A correlation between bounds three deviations away is off by about this over epsilon n."""
@@ -108,13 +111,13 @@ class ExpectedOutput:
     @property
     def blind(self) -> bool:
         """Whether the number could hardly be read."""
-        most = WEAK if self.uneven else BLIND
+        most = _MOST_RANKS if self.off_by == "ranks" else WEAK if self.uneven else BLIND
         return self.share is not None and self.share > most
 
     @property
     def weak(self) -> bool:
         """Whether it could be read only roughly."""
-        most = WEAK / 2 if self.off_by else WEAK
+        most = _MOST_RANKS / 2 if self.off_by == "ranks" else WEAK
         return self.share is not None and self.share > most
 
     @property
