@@ -1,6 +1,5 @@
 """Answers as tables, texts, pictures and bytes."""
 
-import io
 import json
 import math
 import re
@@ -22,7 +21,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
-from rich.console import Console
 
 from discreet.aggregates.quantile import quantile_edges
 from discreet.errors import UnknownName, WrongKind
@@ -81,7 +79,6 @@ def test_a_release_is_a_frame_of_polars_and_pandas(release):
         (Release.to_polars, "polars", "polars"),
         (Release.to_pandas, "pandas", "pandas"),
         (Release.plot, "matplotlib", "plots"),
-        (Release.__rich__, "rich.table", "cli"),
     ],
 )
 def test_a_missing_library_is_named(release, monkeypatch, call, library, extra):
@@ -272,15 +269,6 @@ def test_html_is_escaped_and_loads_nothing(release):
 
 def test_text_moves_no_cursor(release):
     assert "\x1b" not in str(hostile(release))
-
-
-def test_rich_shows_the_same_without_markup(release):
-    console = Console(width=200, record=True, file=io.StringIO())
-    column = ReleasedColumn(name="[red]x[/red]", type=Type.TEXT, values=pa.array(["[bold]a"]))
-    console.print(Release(plans=release.plans, columns=(column,)))
-    shown = console.export_text()
-    assert "[red]x[/red]" in shown
-    assert "[bold]a" in shown
 
 
 @pytest.mark.parametrize(

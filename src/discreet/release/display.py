@@ -347,25 +347,6 @@ def price_of(plan: Plan) -> str:
     return ", ".join(parts)
 
 
-def rich_table(release: Release) -> Any:
-    """Return a table for terminals, with weak numbers in another color."""
-    try:
-        from rich.console import Group  # noqa: PLC0415  loaded for terminals alone
-        from rich.table import Table  # noqa: PLC0415
-        from rich.text import Text  # noqa: PLC0415
-    except ImportError:
-        missing_extra("rich", "cli")
-    table = Table()
-    for column in release.columns:
-        table.add_column(
-            Text(plain(column.name)), justify="left" if column.low is None else "right"
-        )
-    shown = [cells(column, ROWS) for column in release.columns]
-    for row in zip(*shown, strict=True):
-        table.add_row(*(Text(cell.text, style="yellow" if cell.weak else "") for cell in row))
-    return Group(table, *(Text(note) for note in brief_notes(release)))
-
-
 def html_of(release: Release) -> str:
     """Return the table and the notes below it."""
     heads = "".join(f"<th>{escape(plain(column.name))}</th>" for column in release.columns)

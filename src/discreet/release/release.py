@@ -19,7 +19,7 @@ from discreet.plan.statistics.truncation import limits_bind
 from discreet.release import population
 from discreet.release.columns import columns_of
 from discreet.release.cube_levels import CubeTables
-from discreet.release.display import bars, html_of, rich_table, text_of
+from discreet.release.display import bars, html_of, text_of
 from discreet.release.frames import ReleasedColumn, columns_in, table_of
 from discreet.release.odds import Odds, odds_of_plans
 from discreet.release.serialization import decode_release, encode_release
@@ -255,10 +255,6 @@ class Release(Tabular, Explainable):
     def details(self) -> str:
         """The table, and everything that a reader may want to know beside it."""
         return text_of(self, details=True)
-
-    def __rich__(self) -> Any:
-        """Show the table on a terminal."""
-        return rich_table(self)
 
     def _repr_html_(self) -> str:
         return html_of(self)
