@@ -383,7 +383,8 @@ def _groups(plan: Plan) -> Iterator[Branch]:
         yield Branch(f"has {len(request.public or ())} public groups of {names}{shown}")
     else:
         chosen = selection_words(plan.selection, plan)
-        yield Branch(f"shows groups of {names} {chosen}")
+        other = ", and all others as one" if plan.question.other else ""
+        yield Branch(f"shows groups of {names} {chosen}{other}")
 
 
 def _reached(reached: HavingThreshold) -> str:
