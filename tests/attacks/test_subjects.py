@@ -196,7 +196,11 @@ QUESTIONS = [
     ("SELECT SUM(cost) AS s, COUNT(*) AS n FROM visits", {"rho": "0.5"}),
     ("SELECT AVG(cost) AS a FROM visits", {"epsilon": 1}),
     ("SELECT MEDIAN(cost) AS m FROM visits", {"epsilon": 1}),
-    ("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", {"epsilon": 1, "delta": "0.01"}),
+    (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(group_selection_strategy = OPTIMAL) "
+        "ward, COUNT(*) AS n FROM visits GROUP BY ward",
+        {"epsilon": 1, "delta": "0.01"},
+    ),
 ]
 
 
