@@ -51,6 +51,20 @@ def test_small_shares_take_gaussian_noise_and_large_ones_do_not(tmp_path):
         assert large.price.epsilon == Fraction(1, 2)
 
 
+def test_a_plan_in_epsilon_says_how_much_less_the_same_share_errs(tmp_path):
+    with opened(tmp_path, Budget(epsilon=1, delta="1e-6")) as clinic:
+        asked = clinic.plan(COUNT, epsilon="0.01")
+        assert 'share="1/100" of the budget errs' in str(asked)
+        times = float(asked.budget_preview.better.split(" errs ")[1].split()[0])
+        other = clinic.plan(COUNT, share="1/100")
+        real = float(asked.predicted[0].half_width / other.predicted[0].half_width)
+        assert times == pytest.approx(real, abs=0.051)
+        assert clinic.plan(COUNT, epsilon="0.5").budget_preview.better == ""
+        assert clinic.plan(COUNT, share="0.01").budget_preview.better == ""
+    with opened(tmp_path / "..", Budget(epsilon=1)) as clinic:
+        assert "share" not in str(clinic.plan(COUNT, epsilon="0.01"))
+
+
 def test_shares_buy_private_groups_too(tmp_path):
     groups = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
     with opened(tmp_path, Budget(epsilon=1, delta="1e-6")) as clinic:

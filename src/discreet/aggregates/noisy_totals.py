@@ -267,8 +267,9 @@ class Noisy:
     """Everything that was drawn for the groups that are shown.
 
     ``keys`` are Arrow arrays, one for each key; ``totals`` has the number of units under its name,
-    and ``sums`` the sums of all groups, by the measure that they stand for.  ``known`` is what was
-    computed from these numbers once, for all quantiles of a list.
+    and ``sums`` the sums of all groups, by the measure that they stand for; ``other`` has the
+    totals of all groups that are not shown, if they are asked for.  ``known`` is what was computed
+    from these numbers once, for all quantiles of a list.
     """
 
     size: int
@@ -276,6 +277,7 @@ class Noisy:
     totals: Mapping[str, NoisyTotal]
     chosen: tuple[Chosen, ...]
     sums: Mapping[str, GroupSums] = field(default_factory=dict)
+    other: Mapping[str, NoisyTotal] = field(default_factory=dict)
     known: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def only(self, names: AbstractSet[str]) -> Noisy:

@@ -155,7 +155,7 @@ class StandingDocument(Part):
             left=preview.left or None,
             part=None if preview.part is None else float(preview.part),
             cost=None if preview.cost is None else float(preview.cost),
-            notes=preview.notes,
+            notes=(*preview.notes, *([preview.better] if preview.better else [])),
         )
 
 

@@ -89,6 +89,7 @@ class BudgetPreview:
     questions about the same units, and what is left now if the plan does not fit.  ``notes``
     say what later questions can no longer do; ``part`` is the share of the budget that is left
     after it, and ``more`` how many more such plans fit then; ``cost`` is the share that it takes;
+    ``better`` says how the same share would err less.
     All of these are about the same units: others may have more left, or less.
 
     >>> print(BudgetPreview(entry=None, fits=True, left="epsilon 2.5 of 3"))
@@ -106,6 +107,7 @@ class BudgetPreview:
     part: Fraction | None = None
     more: int | None = None
     cost: Fraction | None = None
+    better: str = ""
 
     @property
     def brief(self) -> str:

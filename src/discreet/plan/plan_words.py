@@ -271,6 +271,7 @@ def screen_of(plan: Plan) -> Branch:
     lines.append(f"costs {brief_price(plan.price)}")
     if plan.budget_preview is not None:
         lines += [plan.budget_preview.brief]
+        lines += [words for words in (plan.budget_preview.better,) if words]
     outputs = () if plan.expected is None else plan.expected.outputs
     told = [] if plan.expected is None else list(plan.expected.lines())
     known = {each.output for each in outputs if each.share}
@@ -352,7 +353,7 @@ def _standing(plan: Plan) -> Iterator[Branch]:
     if preview is not None:
         there = "" if preview.entry is not None or plan.scope == Box.everything() else " there"
         yield Branch(f"{preview}{there}")
-        yield from map(Branch, preview.notes)
+        yield from map(Branch, (*preview.notes, *([preview.better] if preview.better else [])))
 
 
 def _question(plan: Plan) -> str:
@@ -382,7 +383,8 @@ def _groups(plan: Plan) -> Iterator[Branch]:
         yield Branch(f"has {len(request.public or ())} public groups of {names}{shown}")
     else:
         chosen = selection_words(plan.selection, plan)
-        yield Branch(f"shows groups of {names} {chosen}")
+        other = ", and all others as one" if plan.question.other else ""
+        yield Branch(f"shows groups of {names} {chosen}{other}")
 
 
 def _reached(reached: HavingThreshold) -> str:

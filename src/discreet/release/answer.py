@@ -24,6 +24,9 @@ Definition.  Of a cube, the sums of its strategy get noise, and nothing else of 
 engine found goes on: rows of the answer are those of all public values, and their numbers are
 computed from the noisy sums (:mod:`discreet.release.cube_levels`).
 
+Definition.  If the other groups are asked for, one more number for each measure is the sum of its
+totals in all groups that are not shown, with noise (:mod:`discreet.plan.workload.other_groups`).
+
 Definition.  Where keys are private, the plan's choice of keys runs first, and only groups that it
 shows go on.  Where there are more public groups than could be listed, only those that reach the
 plan's threshold do (:mod:`discreet.release.answer`).  Then every measure gets the noise
@@ -41,6 +44,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -71,6 +75,7 @@ from discreet.plan.pricing.group_sensitivity import (
     trees_of,
 )
 from discreet.plan.pricing.linear_strategy import CellSensitivity, kept_leaves
+from discreet.plan.workload.other_groups import other_noise
 from discreet.release.cube_levels import cube_of
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
@@ -90,6 +95,8 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 
+_LARGEST_TOTAL: Final = 1 << 62
+"""Totals end there, so that noise is added within 64 bits; a clamp moves none further apart."""
 _LIKELY: Final = Fraction(9, 10)
 """Two-sided, so that the share that bounds may clip is larger with a chance of a twentieth."""
 
@@ -266,6 +273,8 @@ def _check(plan: Plan) -> None:
             do="plan the question anew.",
         )
     known = {noise.measure for noise in plan.noises}
+    if plan.question.other:
+        _check_other(plan, known)
     for noise in plan.noises:
         known |= set() if noise.distances.strategy is None else set(noise.distances.strategy.names)
     if plan.selection is not None and isinstance(plan.selection, mechanisms.NoisyKeys):
@@ -293,6 +302,18 @@ def _check_cube(plan: Plan) -> None:
         raise WrongKind(
             what="the plan has grouping sets, and shows more than noisy tables.",
             why="which groups are touched is data.",
+            do="plan the question anew.",
+        )
+
+
+def _check_other(plan: Plan, known: AbstractSet[str]) -> None:
+    """Refuse the other groups if a number of the answer selects groups, or is not added up."""
+    alone = all(noise.distances.strategy is None for noise in plan.noises) and not plan.choices
+    used = {name for each in plan.estimates for name in each.estimator.totals()}
+    if plan.selection is None or not alone or not used <= known:
+        raise WrongKind(
+            what="the plan has other groups, and selects groups by the numbers that it shows.",
+            why="noise that has selected groups says something of those that it does not show.",
             do="plan the question anew.",
         )
 
@@ -359,7 +380,24 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
             totals |= joined_totals(strategy, law, values)
     chosen = tuple(_chosen(plan, raw, places, entropy))
     keys = tuple(taken(key, places) for key in raw.keys)
-    return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen, sums=sums)
+    other = dict(_other(plan, raw, places, entropy)) if plan.question.other else {}
+    return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen, sums=sums, other=other)
+
+
+def _other(
+    plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy
+) -> Iterator[tuple[str, NoisyTotal]]:
+    """Add up the totals of all groups that are not shown, and add noise (``other-groups``)."""
+    shown = np.zeros(raw.units.size, np.bool_)
+    shown[places] = True
+    for noise in plan.noises:
+        law = other_noise(noise, plan.unit).mechanism
+        total = int(_exact(raw, noise.measure)[~shown].astype(object).sum())
+        inside = np.array([min(max(total, -_LARGEST_TOTAL), _LARGEST_TOTAL)], np.int64)
+        yield (
+            noise.measure,
+            NoisyTotal((Run(values=law.run(inside, entropy=entropy), mechanism=law),)),
+        )
 
 
 def _cube_sums(plan: Plan, raw: RawTotals, entropy: Entropy) -> Noisy:

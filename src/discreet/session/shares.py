@@ -24,6 +24,10 @@ if TYPE_CHECKING:  # handed in
 
 _TRIES: Final = 4
 _NEARLY: Final = 1 - Fraction(1, 10**9)
+_WORTH: Final = 1.2
+_MOST: Final = Fraction(1)
+_MOST_OUTPUTS: Final = 64
+"""A question with more of them is not planned again to see whether it would err less."""
 
 Planned = Callable[[Mapping[str, Any]], "Plan"]
 """Plans a question at a price, such as ``{"epsilon": Fraction(1, 10)}``."""
@@ -124,3 +128,24 @@ def ratio_of_errors(plan: Plan, other: Plan) -> float:
     ]
     known = [math.log(mine / theirs) for mine, theirs in pairs if mine and theirs]
     return math.exp(sum(known) / len(known)) if known else 1.0
+
+
+def better_share(plan: Plan, planned: Planned, budget: Budget) -> str:
+    """Say how much less the same share of a budget errs by another route, if that is much less.
+
+    ``planned`` plans the same question at another price, and ``plan`` has one in epsilon.
+    """
+    most = budget.limit[0]
+    if len(budget.currency.routes) == 1 or plan.price.epsilon is None or not most:
+        return ""
+    if len(plan.layout.outputs) > _MOST_OUTPUTS:
+        return ""
+    share = min(Fraction(amounts_of_plan(budget, plan)[0], most), _MOST)
+    try:
+        other = plan_share(planned, {}, share, budget)
+    except DiscreetError:
+        return ""
+    times = ratio_of_errors(plan, other)
+    if times < _WORTH:
+        return ""
+    return f'share="{share.limit_denominator(10**6)}" of the budget errs {times:.1f} times less'

@@ -309,7 +309,7 @@ def chooser_of(setting: Setting, measured: MeasuredAggregates) -> SelectionCount
     counts: dict[str, Measure | None] = {measure.name: measure for measure in measured.measures}
     if measured.counts_units:
         counts[UNITS] = None
-    return SelectionRule.of(setting.groups, setting.clause).among(counts)
+    return SelectionRule.of(setting.groups).among(counts)
 
 
 def _users(measured: MeasuredAggregates) -> Mapping[ReleaseInput, Estimator]:

@@ -65,11 +65,12 @@ class GroupSelection:
     """The groups that are public, and how others are chosen.
 
     ``chosen`` says whether a choice of keys is needed; it never shows a group of fewer than
-    ``fewest`` units.
+    ``fewest`` units.  It is a choice ``apart`` if no count of the answer may make it.
     """
 
     public: PublicGroups | None
     chosen: bool
+    apart: bool = False
     strategy: str | None = None
     fewest: int = 1
 
@@ -91,6 +92,7 @@ def partition_selection(asked: BoundQuestion) -> GroupSelection:
         chosen=public is None or fewest is not None,
         strategy=None if strategy == PUBLIC else strategy,
         fewest=fewest or 1,
+        apart=asked.question.other or clause.group_selection_epsilon is not None,
     )
 
 
@@ -211,9 +213,9 @@ class SelectionRule:
     blind: bool = False
 
     @classmethod
-    def of(cls, groups: GroupSelection, clause: Clause, *, blind: bool = False) -> SelectionRule:
+    def of(cls, groups: GroupSelection, *, blind: bool = False) -> SelectionRule:
         """Read what a question says about the choice of its groups."""
-        shared = groups.chosen and clause.group_selection_epsilon is None
+        shared = groups.chosen and not groups.apart
         units = shared and groups.strategy != _OPTIMAL
         rows = units and groups.strategy is None and groups.fewest == 1
         return cls(units=units, rows=rows, blind=blind)
