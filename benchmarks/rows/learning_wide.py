@@ -93,7 +93,7 @@ class NormalizedReLU(torch.autograd.Function):
         y = torch.empty_like(x)
         means, roots = torch.empty(2, n, c // GROUP, device=x.device).unbind()
         warps = 8 if h * w > 256 else 4
-        _forward[n, c // GROUP](x, y, means, roots, h * w, c, GROUP, SCALE, num_warps=warps)
+        _forward[n, c // GROUP](x, y, means, roots, h * w, c, GROUP, SHIFT, SCALE, num_warps=warps)
         ctx.save_for_backward(x, means, roots)
         return y
 
@@ -105,9 +105,7 @@ class NormalizedReLU(torch.autograd.Function):
         g = gradient.contiguous(memory_format=torch.channels_last)
         d = torch.empty_like(x)
         warps = 16 if h * w > 256 else 8
-        _backward[n, c // GROUP](
-            x, g, d, means, roots, h * w, c, GROUP, SHIFT, SCALE, num_warps=warps
-        )
+        _backward[n, c // GROUP](x, g, d, means, roots, h * w, c, GROUP, SCALE, num_warps=warps)
         return d
 
 

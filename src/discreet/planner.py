@@ -58,9 +58,10 @@ from discreet.plan.statistics.partition_selection import (
     within_categories,
 )
 from discreet.plan.statistics.truncation import truncations
-from discreet.plan.workload.cubes import Cube, check_cube, check_cube_noise, cube_keys
+from discreet.plan.workload.cubes import Cube, check_additive, check_cube_noise, cube_keys
 from discreet.plan.workload.group_windows import check_windows, running_counts
 from discreet.plan.workload.joined_measures import joined_counts, joined_sums
+from discreet.plan.workload.other_groups import check_other
 from discreet.plan.workload.simplex import simplex_sums
 from discreet.query.expressions import Column, Expression
 from discreet.query.question import Clause, Question
@@ -372,14 +373,15 @@ def measure_aggregates(
         facts=bound.rows.facts,
         unit=bound.rows.unit or (),
         contributions=setting.limits,
-        choosing=SelectionRule.of(setting.groups, setting.clause, blind=setting.blind),
+        choosing=SelectionRule.of(setting.groups, blind=setting.blind),
         searched=searched,
     )
 
 
 def join_counts(setting: Setting, apart: MeasuredAggregates) -> MeasuredAggregates:
     """Measure several counts, or sums and counts, together, where that is more exact."""
-    if setting.bound.question.sets:  # whose totals are measured together in any case
+    question = setting.bound.question
+    if question.sets or question.other:  # whose totals are added up over groups
         return apart
     counts = sum(each.counts for each in apart.estimators)
     joined = joined_counts(setting, apart) if counts > 1 else apart
@@ -393,9 +395,11 @@ def measure_sums(
     layout: AnswerLayout,
 ) -> MeasuredAggregates:
     """Measure sums of groups: tables of grouping sets, or those that windows ask for."""
+    if setting.bound.question.other:
+        check_other(setting, measured, layout)
     keys = cube_keys(setting)
     if keys is not None:
-        check_cube(setting, measured, layout)
+        check_additive(setting, measured, layout, "several levels")
         names = tuple(key.key.name for key in setting.bound.keys)
         return replace(measured, cube=Cube(keys, names))
     if layout.windows:

@@ -9,6 +9,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import discreet as dp
 from discreet.errors import (
@@ -94,6 +97,20 @@ def test_each_fit_of_arrays_is_paid_for(ledger):
             heads.append(ledger.receipt)
     assert 3 <= len({str(head) for head in heads}) == len(heads) <= 12
     assert ledger.verify()
+
+
+def test_every_fold_and_every_candidate_of_a_search_is_paid_for(tmp_path):
+    """As was said before: as many times the price of a plan as there are fits."""
+    budget = dp.Budget(rho=1)
+    model = models.LogisticRegression(rho="0.01", bounds=(-3, 3), classes=("well", "ill"))
+    steps = make_pipeline(FunctionTransformer(), model)
+    search = GridSearchCV(steps, {"logisticregression__steps": [4, 8]}, cv=2, error_score="raise")
+    with Ledger.open(tmp_path / "a.ledger", unit=dp.row(), budget=budget) as ledger:
+        assert model.set_params(ledger=ledger).plan(X).price.rho == Fraction(1, 100)
+        assert min(cross_val_score(steps, X, Y, cv=3, error_score="raise")) > 0.75
+        assert ledger.left().loss.rho == 1 - Fraction(3, 100)
+        search.fit(X, Y)  # two candidates, two folds, and the best one again
+        assert ledger.left().loss.rho == 1 - Fraction(8, 100)
 
 
 def test_a_fit_with_a_key_is_paid_for_once(ledger):

@@ -84,9 +84,8 @@ def public_rows(relation):
 def planned(sql, *, unit=POLICY.unit, policy=POLICY, schema=SCHEMA, **price):
     """Plan a question about the clinic."""
     price = price or {"epsilon": 1, "delta": 1e-9}
-    return plan(
-        read(sql), schema=schema, policy=policy, unit=unit, public_rows=public_rows, **price
-    )
+    question = read(sql) if isinstance(sql, str) else sql
+    return plan(question, schema=schema, policy=policy, unit=unit, public_rows=public_rows, **price)
 
 
 def table(most, **columns):

@@ -200,6 +200,25 @@ def test_a_hundred_medians_at_epsilon_one():
     assert missed <= 20
 
 
+def test_numbers_that_noise_has_made_are_not_printed():
+    policy = (
+        'format = 1\n[tables.t.columns.kind]\ntype = "text"\nnullable = false\n'
+        'categories = ["much", "none", "few"]\n'
+        '[tables.t.columns.age]\ntype = "integer"\nnullable = false\nlow = 0\nhigh = 99'
+    )
+    kinds = {"kind": ["much"] * 3000 + ["few"] * 5, "age": [at % 99 for at in range(3005)]}
+    with dp.open({"t": pa.table(kinds)}, unit=dp.row(), policy=policy, test_mode=True) as session:
+        for turn in range(20):
+            found = session.profile(epsilon=f"0.0{turn + 10}", delta="1e-9")
+            assert found["age"].null_share == 0
+            rows = dict(found["kind"].top)
+            assert {"few", "none"} <= rows.keys()  # in the data of the profile, as they are
+            for name in ("few", "none"):
+                assert (f"{name} " in found["kind"].sentence()) == (
+                    rows[name] >= found["kind"].error
+                )
+
+
 @pytest.mark.parametrize("unit", ["person", "row"])
 def test_everything_is_right_without_noise(unit):
     if unit == "row":

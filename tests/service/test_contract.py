@@ -151,6 +151,15 @@ def test_what_is_bought_beside_an_answer_comes_along(asked):
     assert asked.ask("SELECT SUM(visit) AS s FROM visits", epsilon="0.3", bounds=bounds).bounds
 
 
+def test_sampling_and_other_groups_are_answered_as_in_python(asked):
+    plain = asked.ask(clinic.COUNT, epsilon="0.31")
+    wide = asked.ask(clinic.COUNT, epsilon="0.31", intervals="population")
+    assert (plain.intervals, wide.intervals) == ("noise alone", "noise and sampling")
+    assert plain.rows[0].items() != wide.rows[0].items()
+    with pytest.raises(errors.UnsupportedSQL, match="all groups of this question are shown"):
+        asked.ask(clinic.BY_WARD, epsilon="0.3", other=True)
+
+
 def test_remeasuring_combines_draws(asked):
     first = asked.ask("SELECT COUNT(*) AS m FROM visits", epsilon="0.11")
     both = asked.remeasure(first, epsilon="0.22")

@@ -1,5 +1,7 @@
 """An audit of whole training runs by canaries: below the claim, and above it for broken twins."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,12 @@ from discreet.ledger import Ledger
 from discreet.torch import Clipping, Training
 from discreet.torch.loop import TrainingRun
 
+with warnings.catch_warnings():  # its own
+    warnings.simplefilter("ignore")
+    from peft import LoraConfig, get_peft_model
+
+pytestmark = pytest.mark.filterwarnings("ignore::Warning:(peft|transformers).*")
+
 CANARIES, SURE = 4000, 1000
 DELTA = "1e-10"  # times the canaries, this is below the level of the audit
 
@@ -21,12 +29,24 @@ def product(outputs, targets):
     return -outputs[:, 0] * targets
 
 
-def audited(folder, **changed):
+def low_rank():
+    """Return LoRA of rank 4 of a frozen layer, whose second factor is not zero at first."""
+    torch.manual_seed(3)
+    chosen = LoraConfig(r=4, target_modules=["0"], init_lora_weights=False)
+    return get_peft_model(nn.Sequential(nn.Linear(CANARIES, 1, bias=False)), chosen)
+
+
+def effect(model):
+    """Return what a model multiplies each place with."""
+    return model(torch.eye(CANARIES)).detach().numpy()[:, 0]
+
+
+def audited(folder, make=lambda: nn.Linear(CANARIES, 1, bias=False), **changed):
     """Train on a random half of the canaries, each in a place of its own; guess which half."""
     bits = np.random.default_rng(8).integers(0, 2, CANARIES)
     x = 1000 * torch.eye(CANARIES)[torch.from_numpy(bits == 1)]
-    model = nn.Linear(CANARIES, 1, bias=False)
-    nn.init.zeros_(model.weight)
+    model = make()
+    before = effect(model)
     with Ledger.open(
         folder / "a.ledger", unit=dp.row(), budget=Budget(epsilon=20, delta="1e-3")
     ) as ledger:
@@ -34,7 +54,7 @@ def audited(folder, **changed):
             model,
             objective=product,
             data=(x, torch.ones(len(x))),
-            optimizer=torch.optim.SGD(model.parameters(), lr=1.0),
+            optimizer=torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1.0),
             ledger=ledger,
             unit=dp.row(),
             population=CANARIES,
@@ -46,7 +66,7 @@ def audited(folder, **changed):
             **changed,
         )
         run.fit(bar=False)
-    order = np.argsort(model.weight.detach().numpy()[0], kind="stable")
+    order = np.argsort(effect(model) - before, kind="stable")
     guess = np.full(CANARIES, -1)
     guess[order[:SURE]], guess[order[-SURE:]] = 0, 1
     return guessed(bits, guess, claim=run.plan.epsilon(), delta=DELTA, most=2 * SURE)
@@ -54,8 +74,8 @@ def audited(folder, **changed):
 
 @pytest.mark.parametrize(
     "changed",
-    [{}, {"band": 2}, {"clipping": "adaptive", "metrics": {"objective": 1}}],
-    ids=["plain", "banded", "adaptive"],
+    [{}, {"band": 2}, {"clipping": "adaptive", "metrics": {"objective": 1}}, {"make": low_rank}],
+    ids=["plain", "banded", "adaptive", "LoRA"],
 )
 def test_canaries_of_a_run_tell_no_more_than_it_claims(tmp_path, changed):
     found = audited(tmp_path, **changed)
@@ -76,7 +96,11 @@ def noise_of_the_mean(patch):
     )
 
 
-@pytest.mark.parametrize("broken", [no_clipping, noise_of_the_mean])
-def test_canaries_of_broken_runs_tell_more(tmp_path, monkeypatch, broken):
+@pytest.mark.parametrize(
+    ("broken", "changed"),
+    [(no_clipping, {}), (noise_of_the_mean, {}), (noise_of_the_mean, {"make": low_rank})],
+    ids=["no clipping", "noise of the mean", "noise of the mean, LoRA"],
+)
+def test_canaries_of_broken_runs_tell_more(tmp_path, monkeypatch, broken, changed):
     broken(monkeypatch)
-    assert audited(tmp_path).violates
+    assert audited(tmp_path, **changed).violates

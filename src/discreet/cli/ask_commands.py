@@ -68,6 +68,7 @@ def plan(  # noqa: PLR0913  the options of a question
     dialect: options.DialectOption = None,
     param: options.ParamOption = None,
     intervals: options.IntervalsOption = None,
+    other: options.OtherOption = False,
     sql: options.SqlOption = False,
     verbose: options.VerboseOption = False,
     as_json: options.JsonOption = False,
@@ -79,6 +80,7 @@ def plan(  # noqa: PLR0913  the options of a question
         price = _price(epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         price |= {"dialect": form.dialect, "params": form.params, "intervals": intervals}
+        price["other"] = other or None
         if limits_epsilon is None:
             project = project.before_asking()
         else:
@@ -120,6 +122,7 @@ def ask(  # noqa: PLR0913  the options of a question
     dialect: options.DialectOption = None,
     param: options.ParamOption = None,
     intervals: options.IntervalsOption = None,
+    other: options.OtherOption = False,
     share_cut_epsilon: Annotated[
         str | None,
         typer.Option(help="Buy the share of rows that limits cut for this price, in addition."),
@@ -147,9 +150,8 @@ def ask(  # noqa: PLR0913  the options of a question
                 epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form
             )
             price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
-            price |= {"dialect": form.dialect, "params": form.params}
-            if intervals is not None:
-                raise WrongKind("--intervals is for tables of this machine: leave out --server.")
+            price |= {"dialect": form.dialect, "params": form.params, "intervals": intervals}
+            price["other"] = other or None
             with service.connect(server, token=token, dataset=dataset) as connection:
                 if dry_run:
                     _refuse_buying(limits_epsilon)
@@ -167,6 +169,7 @@ def ask(  # noqa: PLR0913  the options of a question
         price = _price(epsilon, rho, delta, error, share, size, confidence, bounds_epsilon, form)
         price["limits"] = _limits(max_rows, max_groups, limits_epsilon)
         price |= {"dialect": form.dialect, "params": form.params, "intervals": intervals}
+        price["other"] = other or None
         if dry_run:
             _refuse_buying(limits_epsilon)
             with open_inputs(project.before_asking(), account, analyst) as session:

@@ -159,6 +159,9 @@ IntervalsOption = Annotated[
         help="noise; population: with sampling, at no extra price; none: all for the quantiles.",
     ),
 ]
+OtherOption = Annotated[
+    bool, typer.Option("--other", help="One more row for all groups that are not shown; free.")
+]
 RowsOption = Annotated[
     int | None, typer.Option("--max-rows", help="Rows of a unit in a group, for this question.")
 ]

@@ -21,7 +21,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any, Final, Generic, Protocol, TypeVar, final
 
 import numpy as np
@@ -219,9 +218,23 @@ class Counter(Mechanism[Stream, NDArray[Any]]):
             first += count
         return np.array(errors).T
 
-    def _measured(self, values: Sequence[int]) -> list[int]:  # noqa: ARG002
-        """Return R x, in the order in which noise is drawn."""
+    def measurement(self, values: Sequence[int]) -> int:  # noqa: ARG002
+        """Return what is measured at the last position of a stream so far, without its noise."""
         raise WrongKind("the distribution of these sums has no simple form; use BinaryTreeCounter.")
+
+    def estimates(self, measured: Sequence[int]) -> list[Any]:
+        """Return the sums that follow from noisy measurements, one for each position so far.
+
+        >>> from discreet.continual import BinaryTreeCounter
+        >>> BinaryTreeCounter(length=4, noise=Laplace(scale=2)).estimates([1, 3, 0, 5])
+        [1, 3, 3, 5]
+        """
+        state = self._state()
+        return [state.step(0, [each]) for each in measured]
+
+    def _measured(self, values: Sequence[int]) -> list[int]:
+        """Return R x, in the order in which noise is drawn."""
+        return [self.measurement(values[:t]) for t in range(1, self.length + 1)]
 
     def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
         """Return the y that leads to an outcome, or nothing if none does."""
@@ -332,8 +345,8 @@ class BlockCounter(Counter):
         """Return the number of blocks that were added up, each with one draw of noise."""
         return Fraction(self._blocks(self._checked_prefix(prefix)))
 
-    def _measured(self, values: Sequence[int]) -> list[int]:
-        return self._block_sums([0, *accumulate(values)])
+    def measurement(self, values: Sequence[int]) -> int:
+        return sum(values[self._start(len(values)) :])
 
     def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
         return self._block_sums([0, *(whole(total, name="a sum") for total in outcome)])

@@ -144,12 +144,8 @@ class FactorizedCounter(Counter):
     def _state(self) -> _FactorState:
         return _FactorState(self.coefficients)
 
-    def _measured(self, values: Sequence[int]) -> list[int]:
-        rows = range(1, self.length + 1)
-        return [
-            sum(r * x for r, x in zip(self.coefficients, reversed(values[:t]), strict=False))
-            for t in rows
-        ]
+    def measurement(self, values: Sequence[int]) -> int:
+        return sum(r * x for r, x in zip(self.coefficients, reversed(values), strict=False))
 
     def _measurements_of(self, outcome: Sequence[Any]) -> list[int] | None:
         """Round R times the steps of the sums, and see whether it leads back to them."""

@@ -21,7 +21,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from typing import Annotated, Any, Final, Self, final
+from typing import Annotated, Any, Final, Literal, Self, final
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator
 
@@ -30,6 +30,7 @@ from discreet.errors import WrongKind
 from discreet.plan import estimate, estimate_limits, limits, share_cut
 from discreet.query import expressions, question, relations, source_text, types
 from discreet.query.question import Question
+from discreet.release.population import check_intervals
 
 _LONGEST: Final = 100_000
 _DEEPEST: Final = 200
@@ -65,6 +66,11 @@ def _params(value: object) -> object:
     if value is None:
         return None
     raise _refused("'params' is neither a list nor an object")
+
+
+def _kind_of_intervals(value: object) -> object:
+    """Return a word, also for what Python takes: False is none."""
+    return None if value is None or value is True else check_intervals(value)
 
 
 def _few(values: Any) -> Any:
@@ -134,6 +140,12 @@ class QuestionDocument(Document):
     limits_epsilon: _Number = None
     share_cut_epsilon: _Number = None
     confirm: Annotated[bool, Field(strict=True)] = False
+    intervals: Annotated[
+        Literal["noise", "population", "none"] | None, BeforeValidator(_kind_of_intervals)
+    ] = None
+    other: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="One more row, for all groups that are not shown."
+    )
     dialect: Annotated[str, Field(max_length=100)] | None = None
     params: Annotated[
         list[Any] | dict[str, Any] | None,
@@ -170,7 +182,7 @@ class QuestionDocument(Document):
     @property
     def is_about(self) -> tuple[object, ...]:
         """The fields that define the question, without its price."""
-        return self.question, self.dialect, self.params
+        return self.question, self.dialect, self.params, self.other
 
     def written(self) -> dict[str, Any]:
         """Return plain JSON, without missing fields."""
@@ -204,6 +216,8 @@ class QuestionDocument(Document):
             "share_cut": None if cut is None else share_cut(epsilon=cut),
             "dialect": self.dialect,
             "params": params,
+            "other": self.other or None,
+            "intervals": self.intervals,
         }
 
     def _limits(self) -> Any:

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import ClassVar, Final, Self, final
+from typing import Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from discreet.errors import OutOfRange
 from discreet.exact import float_down, float_up
 from discreet.loss.dots import Floats, PrivacyLossDistribution
-from discreet.loss.pair import LARGEST_PLACE, Counted, CumulantLine, Pair
+from discreet.loss.pair import LARGEST_PLACE, Counted, CumulantLine, Pair, Transform
 from discreet.loss.rounding import (
     CUT_MARGIN,
     TINIEST,
@@ -233,12 +233,10 @@ def _placed(
 
 @final
 @dataclass(frozen=True, slots=True)
-class AtomTransform:
+class AtomTransform(Transform):
     """The cumulants of finitely supported losses; they need not decay along a line."""
 
     items: tuple[tuple[Atoms, int], ...]
-
-    highest: ClassVar[float] = math.inf
 
     @property
     def terms(self) -> int:
@@ -275,9 +273,6 @@ class AtomTransform:
                 + UNIT * (16 + 4 * (order + heights) * reach)
             )
         return CumulantLine(value, error)
-
-    def decay(self, order: float, height: float) -> float:  # noqa: ARG002  (atoms never decay)
-        return 0.0
 
 
 Ends = tuple[Floats, Floats]

@@ -43,7 +43,14 @@ from discreet.exact import exact_sum, float_down, float_up, whole
 from discreet.loss.dots import Floats
 from discreet.loss.finite import Atoms
 from discreet.loss.moments import RenyiCurve
-from discreet.loss.pair import LARGEST_LOSS, LARGEST_PLACE, CumulantLine, Pair, ProfileCurve
+from discreet.loss.pair import (
+    LARGEST_LOSS,
+    LARGEST_PLACE,
+    CumulantLine,
+    Pair,
+    ProfileCurve,
+    Transform,
+)
 from discreet.loss.pure_pairs import ResponsePair
 from discreet.loss.rounding import SPECIAL, TINIEST, UNIT, Bracket, quotient_up
 
@@ -186,11 +193,8 @@ def _cumulant(t: float, square: int, unit: int) -> float:
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Transform:
+class _Transform(Transform):
     square: float
-
-    terms: ClassVar[int] = 1
-    highest: ClassVar[float] = math.inf
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         value = orders * (orders + 1) * (0.5 * self.square)

@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,30 +67,32 @@ class CumulantLine:
     error: Floats
 
 
-class Transform(Protocol):
+class Transform(ABC):
     """The cumulants of a bundle of pairs, each counted with its multiplicity.
 
     ``terms`` is how many terms each cumulant adds up, and ``highest`` a height above which it would
     need too many.
     """
 
-    @property
-    def terms(self) -> int: ...
+    __slots__ = ()
+
+    highest: ClassVar[float] = math.inf
 
     @property
-    def highest(self) -> float: ...
+    def terms(self) -> int:
+        return 1
 
+    @abstractmethod
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         """Cumulants at real orders above zero (perhaps infinite), and bounds on their errors."""
-        ...
 
+    @abstractmethod
     def line(self, order: float, heights: Floats) -> CumulantLine:
         """Cumulants at order + i heights."""
-        ...
 
-    def decay(self, order: float, height: float) -> float:
+    def decay(self, order: float, height: float) -> float:  # noqa: ARG002  (atoms never decay)
         """Bound ln sup over s >= height of |E e**((order + is)L)| / E e**(order L)."""
-        ...
+        return 0.0
 
 
 class Pair(ABC):

@@ -334,7 +334,7 @@ def _characteristic(heights: Floats, values: Floats, weights: Floats) -> NDArray
 
 @final
 @dataclass(frozen=True, slots=True)
-class SampledGaussianTransform:
+class SampledGaussianTransform(Transform):
     """A bundle of sampled Gaussians with counts."""
 
     items: tuple[tuple[SampledGaussianCumulants, int], ...]

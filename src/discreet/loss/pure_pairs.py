@@ -39,7 +39,7 @@ long compositions (key ``two-bounds``).
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,21 +52,19 @@ from discreet.exact import float_down, float_up
 from discreet.loss.dots import Floats, PrivacyLossDistribution
 from discreet.loss.finite import Atoms, AtomTransform
 from discreet.loss.moments import RenyiCurve
-from discreet.loss.pair import CumulantLine, Pair
+from discreet.loss.pair import CumulantLine, Pair, Transform
 from discreet.loss.rounding import TINIEST, UNIT, Bracket
 
 _TOGETHER: Final = 1 << 18  # numbers that stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
-class _Bundle(ABC):
+class _Bundle(Transform):
     """Cumulants z e + ln(1 + h(z) (e**(-w(z)) - 1)) of pairs in rows, points in columns."""
 
     e: Floats
     counts: Floats
     lost: float = 0.0
-
-    highest: ClassVar[float] = math.inf
 
     @classmethod
     def of(cls, epsilons: Sequence[float], counts: Sequence[int], lost: float = 0.0) -> Self:
@@ -79,10 +77,6 @@ class _Bundle(ABC):
     @abstractmethod
     def _shape(self, z: Any) -> tuple[Any, Any]:
         """Return h and w at some orders."""
-
-    @abstractmethod
-    def decay(self, order: float, height: float) -> float:
-        """Bound ln sup over s >= height of the tilted characteristic function's modulus."""
 
     def real(self, orders: Floats) -> tuple[Floats, Floats]:
         h, w = self._shape(orders)
@@ -120,9 +114,6 @@ class _ResponseBundle(_Bundle):
     def _shape(self, z: Any) -> tuple[Any, Any]:
         small = np.exp(-self.e)
         return small / (1 + small), 2 * z * self.e
-
-    def decay(self, order: float, height: float) -> float:  # noqa: ARG002  (atoms never decay)
-        return 0.0
 
     @property
     def terms(self) -> int:

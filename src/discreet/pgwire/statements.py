@@ -264,7 +264,7 @@ class Settings:
 
     def _own(self, name: str, value: str) -> object:
         """Return the value of a setting of a question."""
-        if name in {"intervals", "confirm"}:
+        if name in {"intervals", "confirm", "other"}:
             if value.lower() not in _TRUE:
                 raise _refused(f"discreet.{name} is neither on nor off")
             return _TRUE[value.lower()]

@@ -209,6 +209,7 @@ class ProfiledColumn:
     type: Type
     scale: Scale | None = None
     listed: tuple[KeyValue, ...] | None = None
+    nullable: bool = True
 
     @classmethod
     def of(cls, name: str, facts: Facts) -> ProfiledColumn:
@@ -224,6 +225,7 @@ class ProfiledColumn:
             type=facts.type,
             scale=Scale.of(facts) if ordered else None,
             listed=listed,
+            nullable=facts.nullable or listed is not None,  # which may hold other values, too
         )
 
     @property

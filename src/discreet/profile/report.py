@@ -45,6 +45,7 @@ class ColumnProfile:
     had to be found, how many rows one needs to be shown.  ``quartiles`` are three triples: a value,
     and the ends of its interval.  ``bars`` are the edges of a histogram, and the counts between
     them.  ``top`` are categories with their counts, and ``other`` is what is left for all others.
+    Categories of fewer than ``least`` rows, of which noise is the larger part, are not printed.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ColumnProfile:
     bars: tuple[tuple[Value, ...], tuple[float, ...]] | None = None
     top: tuple[tuple[KeyValue, int], ...] | None = None
     other: int = 0
+    least: int = 0
 
     @property
     def median(self) -> Value:
@@ -106,8 +108,9 @@ class ColumnProfile:
 
     def _categories(self) -> list[tuple[str, int]]:
         listed = [(str(name), count) for name, count in self.top or ()]
-        other = self.other + sum(count for _, count in listed[_SHOWN:])
-        return listed[:_SHOWN] + ([("all others", other)] if other > 0 else [])
+        shown = [each for each in listed if each[1] >= self.least][:_SHOWN]
+        other = self.other + sum(count for _, count in listed) - sum(count for _, count in shown)
+        return shown + ([("all others", other)] if other > self.least else [])
 
     def _pictured(self, shapes: list[Shape], height: int) -> Picture:
         return Picture(
@@ -284,7 +287,7 @@ class Profile(Tabular):
 
 
 def _column(column: ProfiledColumn, entry: dict[str, Any], rows: int, error: int) -> ColumnProfile:
-    missing = min(1.0, max(0.0, entry["missing"] / max(rows, 1)))
+    missing = min(1.0, max(0.0, entry["missing"] / max(rows, 1))) if column.nullable else 0.0
     bars, top = entry.get("bars"), entry.get("top")
     known = round(rows * (1 - missing)) - sum(count for _, count in top or ())
     distinct = entry.get("distinct")
@@ -300,6 +303,7 @@ def _column(column: ProfiledColumn, entry: dict[str, Any], rows: int, error: int
         bars=None if bars is None else (tuple(bars[0]), tuple(bars[1])),
         top=None if top is None else tuple((name, count) for name, count in top),
         other=max(0, known) if top is not None else 0,
+        least=0 if column.listed is None else error,
     )
 
 

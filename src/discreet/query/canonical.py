@@ -76,6 +76,8 @@ def canonical(question: Question) -> str:
         "limit": [question.limit, question.offset],
         "clause": form(question.clause or Clause(), scope),
     }
+    if question.other:
+        data["other"] = True
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 

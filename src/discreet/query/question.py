@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
+from discreet.errors import UnsupportedSQL
 from discreet.query.expressions import (
     Aggregate,
     Call,
@@ -31,8 +32,8 @@ from discreet.query.expressions import (
     walk,
 )
 from discreet.query.nodes import Node, size_of, wrong
-from discreet.query.relations import Output, Relation, Scan, descend
-from discreet.query.source_text import Span
+from discreet.query.relations import Output, Relation, Scan, descend, folded
+from discreet.query.source_text import Span, pointed
 
 STRATEGIES: Final = ("LAPLACE_THRESHOLD", "GAUSSIAN_THRESHOLD", "OPTIMAL", "PUBLIC_GROUPS")
 """Ways to choose which groups appear."""
@@ -94,7 +95,8 @@ class Question(Node):
     (:class:`InnerQuery`), which ``values`` compute.  ``clause`` is None if the text is plain SQL.
     ``rows`` says that its groups are single rows, which public tables alone may answer;
     ``released`` are questions with a clause that WITH has named, whose groups it is about
-    (:mod:`discreet.query.released_groups`).
+    (:mod:`discreet.query.released_groups`).  With ``other``, all groups that are not shown are one
+    more, in which the keys are NULL and :class:`Grouping` of them is 1 (:func:`with_other`).
 
     >>> from discreet.query.relations import Table
     >>> Question(relation=Table("visits"), outputs=(("n", Aggregate("COUNT")),)).keys
@@ -112,6 +114,7 @@ class Question(Node):
     offset: int = 0
     clause: Clause | None = None
     rows: bool = False
+    other: bool = False
     released: tuple[tuple[str, Question], ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -137,6 +140,8 @@ class Question(Node):
         every = used == set(range(len(self.keys)))
         if self.sets and not (sorted_ and once and every and len(self.sets) > 1):
             raise wrong("the grouping sets are not rising, or not those of all keys.", self.span)
+        if self.other and (not self.keys or self.sets):
+            raise wrong("the other groups are not those of one list of keys.", self.span)
         if len(self.sets) > MOST_SETS:
             raise wrong(f"there are more than {MOST_SETS} grouping sets.", self.span)
 
@@ -154,7 +159,7 @@ class Question(Node):
                     raise wrong(f"{name} of a group takes all values.", self.span)
                 case Grouped(at=at) if at >= len(self.keys):
                     raise wrong("there is no key of this number.", self.span)
-                case Grouping(argument=Grouped()) if self.sets:
+                case Grouping(argument=Grouped()) if self.sets or self.other:
                     waiting.append((node.argument, allowed))
                 case InnerQuery(at=at) if expression is self.having and at < len(self.values):
                     continue
@@ -167,6 +172,11 @@ class Question(Node):
                 case _:
                     shown = f"a {type(node).__name__}"
                     raise wrong(f"{shown} is used where a value of a group is needed.", self.span)
+
+    @property
+    def limited(self) -> bool:
+        """Whether some of its groups are left out by number."""
+        return self.limit is not None or self.offset > 0
 
     def above(self) -> tuple[Expression, ...]:
         """Return what is computed from aggregates and keys: outputs, condition and order."""
@@ -192,6 +202,35 @@ class Question(Node):
     def text(self) -> str | None:
         """The words of the question, if there are any."""
         return None if self.span is None else self.span.text
+
+
+OTHER: Final = "is_other"
+"""The name of the column that tells the row of the other groups from all others."""
+
+
+def with_other(question: Question) -> Question:
+    """Ask for one more row, of all groups that are not shown, and for the column that marks it.
+
+    >>> from discreet.query.relations import Table
+    >>> keys, count = (("ward", Column("ward")),), (("n", Aggregate("COUNT")),)
+    >>> [name for name, _ in with_other(Question(Table("t"), keys=keys, outputs=count)).outputs]
+    ['n', 'is_other']
+    """
+    what = None
+    if not question.keys or question.sets:
+        what = "the other groups are asked of a question without GROUP BY, or with grouping sets."
+    elif question.having is not None or question.limited or question.released:
+        what = "the other groups are asked of a question with HAVING, LIMIT or WITH."
+    elif any(folded(name) == OTHER for name, _ in question.outputs):
+        what = f"an output is called {OTHER}, which is the mark of the other groups."
+    if what is not None:
+        raise UnsupportedSQL(
+            what=pointed(what, question.span),
+            why="the remainder is that of all groups that are not selected, in a row of its own.",
+            do="leave these out, and select rows of the answer instead, which is free.",
+        )
+    mark = Call("=", (Grouping(Grouped(0)), Literal(1)))
+    return replace(question, outputs=(*question.outputs, (OTHER, mark)), other=True)
 
 
 def aggregates(question: Question) -> tuple[Aggregate, ...]:

@@ -24,6 +24,9 @@ Definition.  Of a cube, the sums of its strategy get noise, and nothing else of 
 engine found goes on: rows of the answer are those of all public values, and their numbers are
 computed from the noisy sums (:mod:`discreet.release.cube_levels`).
 
+Definition.  If the other groups are asked for, one more number for each measure is the sum of its
+totals in all groups that are not shown, with noise (:mod:`discreet.plan.workload.other_groups`).
+
 Definition.  Where keys are private, the plan's choice of keys runs first, and only groups that it
 shows go on.  Where there are more public groups than could be listed, only those that reach the
 plan's threshold do (:mod:`discreet.release.answer`).  Then every measure gets the noise
@@ -41,6 +44,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -70,7 +74,8 @@ from discreet.plan.pricing.group_sensitivity import (
     ScoredChoice,
     trees_of,
 )
-from discreet.plan.pricing.linear_strategy import CellSensitivity, kept_leaves
+from discreet.plan.pricing.linear_strategy import CellSensitivity, coordinates_of, kept_leaves
+from discreet.plan.workload.other_groups import other_noise
 from discreet.release.cube_levels import cube_of
 from discreet.release.release import Release
 from discreet.requests.engine_request import Total
@@ -90,6 +95,8 @@ if TYPE_CHECKING:  # for annotations alone
     from discreet.plan.statistics.having_threshold import HavingThreshold
 
 
+_LARGEST_TOTAL: Final = 1 << 62
+"""Totals end there, so that noise is added within 64 bits; a clamp moves none further apart."""
 _LIKELY: Final = Fraction(9, 10)
 """Two-sided, so that the share that bounds may clip is larger with a chance of a twentieth."""
 
@@ -266,6 +273,8 @@ def _check(plan: Plan) -> None:
             do="plan the question anew.",
         )
     known = {noise.measure for noise in plan.noises}
+    if plan.question.other:
+        _check_other(plan, known)
     for noise in plan.noises:
         known |= set() if noise.distances.strategy is None else set(noise.distances.strategy.names)
     if plan.selection is not None and isinstance(plan.selection, mechanisms.NoisyKeys):
@@ -293,6 +302,18 @@ def _check_cube(plan: Plan) -> None:
         raise WrongKind(
             what="the plan has grouping sets, and shows more than noisy tables.",
             why="which groups are touched is data.",
+            do="plan the question anew.",
+        )
+
+
+def _check_other(plan: Plan, known: AbstractSet[str]) -> None:
+    """Refuse the other groups if a number of the answer selects groups, or is not added up."""
+    alone = all(noise.distances.strategy is None for noise in plan.noises) and not plan.choices
+    used = {name for each in plan.estimates for name in each.estimator.totals()}
+    if plan.selection is None or not alone or not used <= known:
+        raise WrongKind(
+            what="the plan has other groups, and selects groups by the numbers that it shows.",
+            why="noise that has selected groups says something of those that it does not show.",
             do="plan the question anew.",
         )
 
@@ -338,10 +359,16 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     if plan.having_threshold is not None:
         raw, run = groups_above_threshold(plan, plan.having_threshold, raw, entropy=entropy)
         totals[plan.having_threshold.measure] = NoisyTotal((run,))
-    drawn = frozenset(totals)
-    places, counted = _shown(plan, _exact(raw, plan.chosen_by), entropy)
-    if counted is not None:
-        totals[plan.chosen_by] = NoisyTotal((counted,))
+    drawn = set(totals)
+    if isinstance(plan.selection, mechanisms.SumKeys):
+        noise = coordinates_of(plan.noises)
+        places, coordinates = _summed(noise, plan.selection, raw, entropy)
+        totals |= coordinates
+        drawn.add(noise.measure)
+    else:
+        places, counted = _shown(plan, _exact(raw, plan.chosen_by), entropy)
+        if counted is not None:
+            totals[plan.chosen_by] = NoisyTotal((counted,))
     for noise in plan.noises:
         if noise.measure in drawn:
             continue
@@ -359,7 +386,24 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
             totals |= joined_totals(strategy, law, values)
     chosen = tuple(_chosen(plan, raw, places, entropy))
     keys = tuple(taken(key, places) for key in raw.keys)
-    return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen, sums=sums)
+    other = dict(_other(plan, raw, places, entropy)) if plan.question.other else {}
+    return Noisy(size=places.size, keys=keys, totals=totals, chosen=chosen, sums=sums, other=other)
+
+
+def _other(
+    plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy
+) -> Iterator[tuple[str, NoisyTotal]]:
+    """Add up the totals of all groups that are not shown, and add noise (``other-groups``)."""
+    shown = np.zeros(raw.units.size, np.bool_)
+    shown[places] = True
+    for noise in plan.noises:
+        law = other_noise(noise, plan.unit).mechanism
+        total = int(_exact(raw, noise.measure)[~shown].astype(object).sum())
+        inside = np.array([min(max(total, -_LARGEST_TOTAL), _LARGEST_TOTAL)], np.int64)
+        yield (
+            noise.measure,
+            NoisyTotal((Run(values=law.run(inside, entropy=entropy), mechanism=law),)),
+        )
 
 
 def _cube_sums(plan: Plan, raw: RawTotals, entropy: Entropy) -> Noisy:
@@ -385,8 +429,6 @@ def _exact(raw: RawTotals, measure: str) -> Integers:
 
 def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Run | None]:
     """Return the groups that are shown, and their noisy counts if these decide."""
-    if plan.selection is None:
-        return np.arange(counts.size), None
     match plan.selection:
         case mechanisms.OptimalKeys():
             return np.flatnonzero(plan.selection.run(counts, entropy=entropy)), None
@@ -394,6 +436,20 @@ def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Ru
             found = plan.selection.run(counts, entropy=entropy)
             counted = Run(values=found.counts, mechanism=plan.selection.noise, keys=plan.selection)
             return np.flatnonzero(found.shown), counted
+        case _:
+            return np.arange(counts.size), None
+
+
+def _summed(
+    noise: Noise, keys: mechanisms.SumKeys, raw: RawTotals, entropy: Entropy
+) -> tuple[Integers, dict[str, NoisyTotal]]:
+    """Return the groups whose coordinates add up to enough, and these, drawn for every group."""
+    strategy = noise.distances.strategy
+    assert strategy is not None  # noqa: S101  (it was found by its strategy)
+    exact = strategy.read(raw, np.arange(raw.units.size)).reshape(-1, strategy.size)
+    found = keys.run(exact, entropy=entropy)
+    totals = joined_totals(strategy, noise.mechanism, found.coordinates.ravel(), keys)
+    return np.flatnonzero(found.shown), totals
 
 
 def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> Iterator[Chosen]:

@@ -17,7 +17,8 @@ have the interval of the group that they look at.  Others have none.
 
 Definition.  Estimates of all groups are computed first, then the condition on groups (HAVING), the
 order and the limit, on the numbers that are released.  Without an order, groups are sorted by their
-keys, NULL first; with one, ties are.  Those of a cube stand level after level.
+keys, NULL first; with one, ties are.  Those of a cube stand level after level, and the row of the
+other groups is the last.
 A column that is a number computed from estimates has two
 more columns, the ends of its intervals; both are NULL if nothing is known.  Of a whole number
 the ends are the whole numbers nearest to those of the interval, between which the nearest one to
@@ -47,7 +48,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.aggregates.intervals import Ends, Rationals, everything, weighted
-from discreet.aggregates.noisy_totals import FramedCounts, Intervals, noise_terms
+from discreet.aggregates.noisy_totals import (
+    FramedCounts,
+    Intervals,
+    noise_terms,
+    shown_confidences,
+)
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.plan.noise_errors import half_width
 from discreet.plan.statistics.truncation import limits_bind
@@ -57,7 +63,7 @@ from discreet.release.cube_levels import level_parts, totaled
 from discreet.release.formula_ranges import Ranges
 from discreet.release.formulas import Formulas, Vector, constant, vector
 from discreet.release.frames import ReleasedColumn
-from discreet.requests.raw_totals import Integers, arrow_numbers, numbers, taken
+from discreet.requests.raw_totals import ARROW_TYPES, Integers, arrow_numbers, numbers, taken
 
 if TYPE_CHECKING:  # for annotations alone
     from discreet.aggregates.noisy_totals import Noisy
@@ -317,10 +323,20 @@ def columns_of(
 
     ``ends`` are intervals of all groups by the names of outputs, in place of those for the noise.
     """
-    table = _Table.of(plan, parts if plan.cube is None else level_parts(plan, parts))
+    if plan.cube is not None:
+        parts = level_parts(plan, parts)
+    elif plan.question.other:
+        parts = (*parts, *(_other_row(plan, part) for part in parts))
+    table = _Table.of(plan, parts)
     table = replace(table, given=ends)
     places = table.places()
     return tuple(map(partial(table.column, places=places), plan.layout.outputs))
+
+
+def _other_row(plan: Plan, part: Noisy) -> Noisy:
+    """Return the groups that are not shown as one, without keys."""
+    keys = tuple(pa.nulls(1, ARROW_TYPES[key.type]) for key in plan.request.keys)
+    return replace(part, size=1, keys=keys, totals=part.other)
 
 
 @final
@@ -363,11 +379,17 @@ class _Table:
         keys = tuple(
             pa.concat_arrays([part.keys[index] for part in parts]) for index in range(len(kinds))
         )
+        totals: tuple[Vector, ...] = ()
+        if plan.question.other:
+            last = [int(part.totals is part.other) for part in parts for _ in range(part.size)]
+            totals = (vector(Type.INTEGER, np.array(last, np.int64)),) * len(keys)
+        elif plan.cube is not None and keys:
+            totals = totaled(plan.cube)
         formulas = Formulas(
             columns=slots,
             keys=tuple(Vector.read(key, kind) for key, kind in zip(keys, kinds, strict=True)),
             size=sum(part.size for part in parts),
-            totaled=() if plan.cube is None or not keys else totaled(plan.cube),
+            totaled=totals,
         )
         windows = {slot: Frames.of(each, formulas) for slot, each in plan.layout.windows}
         if windows:
@@ -395,6 +417,8 @@ class _Table:
             (self.formulas.value(item.expression).arrow(), item.descending, item.nulls_first)
             for item in asked.order
         ]
+        if self.plan.question.other:  # the last row, whatever the order
+            wanted = [(self.formulas.totaled[0].arrow(), False, True), *wanted]
         by_keys = () if self.plan.cube is not None else self.keys  # level after level as they are
         places = order_of([*wanted, *((key, False, True) for key in by_keys)], size)
         if asked.having is not None:
@@ -532,11 +556,13 @@ class _Table:
         """Return which places are in each part, and these totals of their groups."""
         groups, start = [], 0
         for whole in self.parts:
-            part = whole.only(frozenset(needed))
-            inside = np.flatnonzero((places >= start) & (places < start + part.size))
-            shown = part.taken(places[inside] - start)
-            groups.append((inside, Intervals(self.plan.request, shown, self.plan.confidence)))
-            start += part.size
+            inside = np.flatnonzero((places >= start) & (places < start + whole.size))
+            shown = whole.taken(places[inside] - start)
+            for kind, sure in shown_confidences(shown, self.plan.confidence):
+                some = np.flatnonzero(kind)
+                part = shown.only(frozenset(needed)).taken(some)
+                groups.append((inside[some], Intervals(self.plan.request, part, sure)))
+            start += whole.size
         return groups
 
     def _range(

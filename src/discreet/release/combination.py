@@ -17,7 +17,8 @@ their intervals know that.
 
 If groups are shown by reaching a threshold, out of more than could be listed, nothing is known
 of a group that only one answer shows but what that one says; so such answers are not combined.
-Nor are running counts, or the levels of a cube, that are computed from noisy sums of groups.
+Nor are running counts, or the levels of a cube, that are computed from noisy sums of groups, nor
+answers with other groups, since each selects groups of its own.
 
 If units touch more groups than they may count in, each answer counts them in groups of its own
 choice.  What an interval is about is then the same mean of the two totals without noise.
@@ -81,6 +82,7 @@ def combinable(first: Plan, second: Plan) -> bool:
     drawn = first.having_threshold is not None or second.having_threshold is not None
     noises = (*first.noises, *second.noises)
     drawn = drawn or any(map(_of_groups, noises)) or first.cube is not None
+    drawn = drawn or first.question.other
     return not drawn and _asked(first) == _asked(second)
 
 
@@ -233,7 +235,8 @@ def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:
     ]
     shared = one.shared or other.shared
     kept = tuple(run for run in runs if run.weight)
-    return NoisyTotal(kept, shared=shared, row_bounds=one.row_bounds)
+    shown_by = (*one.shown_by, *other.shown_by)
+    return NoisyTotal(kept, shared=shared, row_bounds=one.row_bounds, shown_by=shown_by)
 
 
 def _weight(mine: Fraction, theirs: Fraction) -> Fraction:

@@ -33,6 +33,7 @@ from discreet.aggregates.noisy_totals import (
     joined_totals,
 )
 from discreet.errors import WrongKind
+from discreet.plan.workload.other_groups import other_noise
 from discreet.query.types import Type
 from discreet.release.frames import ReleasedColumn
 from discreet.requests.raw_totals import ARROW_TYPES, arrow_numbers, arrow_values, numbers
@@ -225,7 +226,8 @@ def _noisy(plan: Plan, noisy: Noisy) -> dict[str, Any]:
         elif strategy is not None:
             joined[noise.measure] = drawn_sums(strategy, totals).tolist()
             totals = {name: totals[name] for name in totals if name not in strategy.names}
-    return {
+    other = {name: total.runs[0].values.tolist() for name, total in noisy.other.items()}
+    return ({"other": other} if other else {}) | {
         "chosen": [chosen.leaves.tolist() for chosen in noisy.chosen],
         "keys": [_values(key, kind) for key, kind in zip(noisy.keys, kinds, strict=True)],
         "size": noisy.size,
@@ -246,13 +248,18 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
         elif strategy.source.frames:
             sums[noise.measure] = GroupSums(strategy=strategy, mechanism=law, drawn=drawn)
         else:
-            runs |= joined_totals(strategy, law, drawn)
+            runs |= joined_totals(strategy, law, drawn, plan.selection)
     keys = plan.selection
     if plan.chosen_by in totals and isinstance(keys, mechanisms.NoisyKeys):
         run = Run(values=_integers(totals.pop(plan.chosen_by)), mechanism=keys.noise, keys=keys)
         runs[plan.chosen_by] = NoisyTotal((run,))
     if totals:
         raise _undecodable()
+    laws = {noise.measure: other_noise(noise, plan.unit).mechanism for noise in plan.noises}
+    other = {
+        name: NoisyTotal((Run(values=_integers(values), mechanism=laws[name]),))
+        for name, values in document.get("other", {}).items()
+    }
     return Noisy(
         size=document["size"],
         keys=tuple(
@@ -265,6 +272,7 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
             for choice, leaves in zip(plan.choices, document["chosen"], strict=True)
         ),
         sums=sums,
+        other=other,
     )
 
 

@@ -33,6 +33,8 @@ from discreet.plan.statistics.limit_choice import LimitsPrice, QuestionLimits, S
 from discreet.service.credentials import new_secret
 from discreet.session.inquiry import AskOptions, Inquiry, QuestionLike, question_of
 
+_AS_GIVEN: Final = ("size", "dialect", "params", "other", "intervals")
+
 
 def question_document(
     question: QuestionLike, options: Mapping[str, Any], *, confirm: bool
@@ -45,7 +47,7 @@ def question_document(
     given = {name: value for name, value in options.items() if value is not None}
     bounds, limits = given.pop("bounds", None), given.pop("limits", None)
     share, errors = given.pop("share_cut", None), given.pop("error", None)
-    as_given = {name: given.pop(name) for name in ("size", "dialect", "params") if name in given}
+    as_given = {name: given.pop(name) for name in _AS_GIVEN if name in given}
     document = {name: _number(each) for name, each in given.items()} | as_given
     if errors is not None:
         if not isinstance(errors, Mapping):

@@ -48,6 +48,7 @@ class AskOptions(PriceOptions, total=False):
     share_cut: SharePrice | None
     dialect: str | None
     params: ParameterValues | None
+    other: bool | None
 
 
 class Answerer(Protocol):

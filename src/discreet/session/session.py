@@ -16,6 +16,7 @@ import importlib
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
@@ -32,7 +33,7 @@ from discreet.plan.expectation import expect
 from discreet.plan.plan import Plan
 from discreet.plan.policy.owner_rules import check_approved
 from discreet.plan.policy.policy import Policy
-from discreet.query.question import Question
+from discreet.query.question import Question, with_other
 from discreet.release.population import check_intervals, check_population
 from discreet.release.release import Release
 from discreet.requests.table_schema import KeyValue, Schema, TableFacts
@@ -57,6 +58,7 @@ from discreet.units import PrivacyUnit
 if TYPE_CHECKING:  # handed in, or loaded when first used: a plain question needs none of it
     from discreet.ledger.values import StoredAnswer
     from discreet.plan.plan import BudgetPreview
+    from discreet.session.day_counter import DayCounter
     from discreet.session.purchases import Buying
 
 
@@ -162,7 +164,9 @@ class Session(Labeled):
                   ``:name`` and ``@name``;
                 - intervals: "population" if intervals shall include sampling; what that needs in
                   addition is said here, before anything is paid; or False, if nothing shall be
-                  spent on intervals, and quantiles get all of their price.
+                  spent on intervals, and quantiles get all of their price;
+                - other: True for one more row, of all groups that are not shown, which is free; its
+                  keys are NULL, and ``is_other`` is true.
         """
         if price.pop("share_cut", None) is not None:
             _refuse_share("planned")
@@ -303,8 +307,8 @@ class Session(Labeled):
             before = answered
         else:
             before = self._first(answered, price, confirm=confirm is True)
-        price.pop("dialect", None)
-        price.pop("params", None)
+        for name in ("dialect", "params", "other"):
+            price.pop(name, None)  # type: ignore[misc]
         pipeline, past = self._pipeline, before.plan
         plan = pipeline.plan(past.question, price, past.found)
         draw = 1 + sum(earlier.digest == plan.digest for earlier in before.plans)
@@ -342,11 +346,14 @@ class Session(Labeled):
         """
         self._check_open()
         dialect, params = price.pop("dialect", None) or self._dialect, price.pop("params", None)
+        other = price.pop("other", None)
         if isinstance(question, Plan):
-            if any(value is not None for value in (*price.values(), params)):
+            if any(value is not None for value in (*price.values(), params, other)):
                 raise _priced_twice("a plan")
             return self._pipeline.kept(question)
         limits, asked = price.pop("limits", None), question_of(question, dialect, params)
+        if other:
+            asked = with_other(asked)
         check_approved(asked, self._policy.approved, self._dialect)
         if limits is None and not asked.released:
             return self._pipeline.plan(asked, price)
@@ -446,6 +453,25 @@ class Session(Labeled):
             options: a price, and all else that ``ask`` takes.
         """
         return self.table(table).marginals(*columns, ways=ways).count(name="count").ask(**options)  # type: ignore[no-any-return]
+
+    def counter(self, table: str, *, by: str, first: date, days: int, **options: Any) -> DayCounter:
+        """Plan a counter: how many units there are so far, on each day of a period, for one price.
+
+        A unit counts from the day of its first row.  ``open()`` pays for all days, and
+        ``release(through)`` measures the days that are complete; after a crash, or in another
+        process, the same call goes on where the ledger ends.
+
+        Args:
+            table: the name of a table.
+            by: its column of dates.
+            first: the first day.
+            days: how many days there are.
+            options: epsilon or rho, for all days together; delta, confidence.
+        """
+        from discreet.session.day_counter import DayCounter  # noqa: PLC0415  rare
+
+        self._check_open()
+        return DayCounter(self, table, by=by, first=first, days=days, **options)
 
     def table(self, name: str) -> Inquiry:
         """Begin a question with all rows of a table; it ends with ``ask`` or ``plan``."""

@@ -69,12 +69,14 @@ def cube_keys(setting: Setting) -> CubeKeys | None:
     return keys
 
 
-def check_cube(setting: Setting, measured: MeasuredAggregates, layout: AnswerLayout) -> None:
-    """Refuse aggregates whose totals do not add up over groups, and windows."""
+def check_additive(
+    setting: Setting, measured: MeasuredAggregates, layout: AnswerLayout, sums: str
+) -> None:
+    """Refuse aggregates whose totals do not add up over groups, and windows; say of which sums."""
     if layout.windows:
         raise UnsupportedSQL(
-            what=pointed("a window stands beside grouping sets.", layout.windows[0][1].span),
-            why="it would look at the groups of several levels as if they were of one.",
+            what=pointed(f"a window looks at {sums}.", layout.windows[0][1].span),
+            why="it would take groups, and sums of groups, for the same.",
             do="leave it out, and compute it from the answer.",
         )
     totals = {each.name for each in measured.measures if isinstance(each, Total)}
@@ -86,13 +88,13 @@ def check_cube(setting: Setting, measured: MeasuredAggregates, layout: AnswerLay
             continue
         people = several and any(name == UNITS for name, _ in uses)
         raise UnsupportedSQL(
-            what=pointed(f"{outer.function} of several levels is not answered here.", outer.span),
+            what=pointed(f"{outer.function} of {sums} is not answered here.", outer.span),
             why="one person counts in several groups, and would be added up several times."
             if people
-            else "levels are sums of groups, and this one is not.",
-            do="set max_groups_contributed = 1, or ask for this column at one level."
+            else "these are sums of groups, and this one is not.",
+            do="set max_groups_contributed = 1, or ask for this column by itself."
             if people
-            else "ask for COUNT, SUM and AVG, or ask for this column at one level.",
+            else "ask for COUNT, SUM and AVG, or ask for this column by itself.",
         )
 
 

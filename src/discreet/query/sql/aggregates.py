@@ -227,6 +227,8 @@ def _aggregate(reading: Reading, node: Any, condition: Any, span: Span) -> Expre
     if word in _COVARIANCES:
         _refuse_more(parts)
         return _covariance(word, parts, span)
+    if word == "APPROX_TOP_COUNT":
+        _take_number(reading, parts.values, span)
     return _made(parts, span)
 
 
@@ -259,8 +261,6 @@ def _made(parts: Arguments, span: Span) -> Aggregate:
     word = parts.word
     values, where = _counted_if(parts, span)
     parameter = _read_level(word, values, span) if word in QUANTILES else None
-    if word == "APPROX_TOP_COUNT":
-        _take_one(values, span)
     distinct = parts.distinct or word == "APPROX_COUNT_DISTINCT"
     if parts.star and word != "COUNT":
         raise unreadable(parts.name.span, f"{word} takes a value, not *.", f"write {word}(column).")
@@ -322,17 +322,22 @@ def _counted_if(parts: Arguments, span: Span) -> tuple[list[Expression], Express
     return [], conjunction([parts.where, parts.values[0]], span)
 
 
-def _take_one(values: list[Expression], span: Span) -> None:
-    """Take the number of values off APPROX_TOP_COUNT, which is 1 here."""
-    if len(values) != 2 or values.pop() != Literal(1):
+def _take_number(reading: Reading, values: list[Expression], span: Span) -> None:
+    """Take the number of values off APPROX_TOP_COUNT; several are a question of their own."""
+    last = values.pop() if len(values) == 2 else None
+    number = last.value if isinstance(last, Literal) else None
+    if type(number) is not int or not 1 <= number <= _MOST_VALUES or reading.top is not None:
         raise unsupported(
             span,
-            "APPROX_TOP_COUNT takes a column and the number 1.",
-            "a cell of the answer holds one value, and each further one has its own price.",
-            "write APPROX_TOP_COUNT(x, 1); or GROUP BY the value, ORDER BY COUNT(*), LIMIT.",
+            f"APPROX_TOP_COUNT takes a column and a number from 1 to {_MOST_VALUES}, once.",
+            "the number says how many of the most frequent values are shown.",
+            "write APPROX_TOP_COUNT(x, 10).",
         )
+    if number > 1:
+        reading.top = number, span
 
 
+_MOST_VALUES: Final = 10_000
 QUANTILES: Final = frozenset({"APPROX_QUANTILES", "MEDIAN", "PERCENTILE_CONT", "QUANTILE_CONT"})
 """The names of aggregates that have a level, or a number of them."""
 _PLACES: Final = frozenset({"OFFSET", "SAFE_OFFSET", "ORDINAL", "SAFE_ORDINAL"})

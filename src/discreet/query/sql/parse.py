@@ -14,6 +14,9 @@ Theorem.  Both have the same answer, and the second one shows that all that stan
 is computed from released numbers.
 Proof.  A row of the subquery is a group, and its columns are its outputs.  A condition on rows of
 the subquery is one on groups, beside the one that the subquery may have.
+
+Definition.  ``SELECT APPROX_TOP_COUNT(x, k) FROM t`` with k above 1 is ``SELECT x AS value,
+COUNT(*) AS count FROM t GROUP BY x ORDER BY count DESC LIMIT k``.
 """
 
 from __future__ import annotations
@@ -235,10 +238,38 @@ def _question(reading: Reading) -> Question:
     if not isinstance(node, exp.Select):
         raise reading.refused(node)
     outermost = select(reading, node, with_tables(reading, node, {}, outermost=True))
+    if reading.top is not None:
+        outermost = top_values(outermost, reading)
     reading.check_used()
     question = as_question(flattened(outermost, reading))
     return (
         replace(question, released=_released(question, reading)) if reading.released else question
+    )
+
+
+def top_values(select: Select, reading: Reading) -> Select:
+    """Return SELECT APPROX_TOP_COUNT(x, k) as the k groups of x with the largest counts.
+
+    They are selected by the counts of all groups, which cost what one of them does if a person is
+    in one group.
+    """
+    alone = select.group is None and not (select.every or select.order or select.limited)
+    match select.items:
+        case (Item(expression=Aggregate(function="MODE") as mode),) if alone and reading.top:
+            count, span = reading.top
+            value = mode.argument
+            assert value is not None  # noqa: S101 (MODE has one)
+        case _:
+            return select
+    reading.top = None
+    counted = replace(mode, function="COUNT", argument=None, where=None)
+    return replace(
+        select,
+        where=conjunction([select.where, mode.where], span),
+        items=(Item(value, "value"), Item(counted, "count")),
+        group=(Item(value),),
+        order=(Order(Column("count", span=span), descending=True),),
+        limit=count,
     )
 
 

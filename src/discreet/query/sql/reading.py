@@ -83,6 +83,8 @@ class Reading:
         """What WITH has named that has a clause of its own."""
         self.selects: dict[int, tuple[Relation, Select]] = {}
         """The SELECT of each relation that is one."""
+        self.top: tuple[int, Span] | None = None
+        """How many most frequent values are asked for, if it is more than one, and where."""
         self._check_nesting()
 
     # --- before parsing ---------------------------------------------------------------------------
@@ -284,6 +286,14 @@ class Reading:
 
     def check_used(self) -> None:
         """Refuse a text of which a name, a number or a text was dropped."""
+        if self.top is not None:
+            raise unsupported(
+                self.top[1],
+                "APPROX_TOP_COUNT with several values is not alone.",
+                "it is answered by a table of values and counts, and a cell holds one of them.",
+                "ask for it alone, as SELECT APPROX_TOP_COUNT(x, 3) FROM t; or write "
+                "APPROX_TOP_COUNT(x, 1); or GROUP BY the value, ORDER BY COUNT(*) DESC, LIMIT.",
+            )
         for at, token in enumerate(self.tokens):
             if (
                 at in self._used

@@ -165,7 +165,8 @@ class Worker:
                 self._check_least(plan.price if first.error else first)
                 size = class_of(plan)
                 self._prepare(size, tell)
-                release = session.ask(plan, confirm=first.confirm)
+                sampled = "population" if first.intervals == "population" else None
+                release = session.ask(plan, confirm=first.confirm, intervals=sampled)
         else:
             self._prepare(size, tell)
             release = session.ask(first.asked, confirm=first.confirm, **options)
