@@ -51,6 +51,19 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="two people who enter a group together are seen no more often than one",
+        file="discreet/mechanisms/sum_keys.py",
+        old="        far = self.distance - (units - 1) * self.most\n",
+        new="        far = self.distance\n",
+        why="Their coordinates add up, and noise has less to add.",
+        caught_by=(
+            (
+                "tests/mechanisms/test_sum_keys.py::"
+                "test_people_who_are_alone_are_seen_no_more_often_than_was_paid_for"
+            ),
+        ),
+    ),
+    Mutant(
         name="the threshold is one too low",
         file="discreet/mechanisms/partition_selection.py",
         old="        shown = (counts >= self.fewest) & (noisy >= self.threshold)",

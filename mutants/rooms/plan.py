@@ -74,6 +74,19 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
+        name="groups are chosen by coordinates of which some units add more than others",
+        file="discreet/plan/pricing/linear_strategy.py",
+        old="            if others or factor <= 0 or not (first == UNITS or rows):\n",
+        new="            if others or factor <= 0:\n",
+        why="A person of many rows shows a group that nobody else is in.",
+        caught_by=(
+            (
+                "tests/plan/test_simplex.py::"
+                "test_coordinates_of_which_some_units_add_less_than_others_choose_nothing"
+            ),
+        ),
+    ),
+    Mutant(
         name="a value may be in a wider range than is priced",
         file="discreet/plan/pricing/linear_strategy.py",
         old="        ends = rows * self.low <= total.low and total.high <= rows * self.high\n",

@@ -53,10 +53,10 @@ MUTANTS: Final = (
     Mutant(
         name="which groups are shown follows from the plan",
         file="discreet/release/answer.py",
-        old="    if plan.selection is None:\n        return np.arange",
+        old="    match plan.selection:\n        case mechanisms.OptimalKeys():\n            return",
         new=(
             '    entropy = KeyedEntropy(key=bytes.fromhex(plan.digest)[:32], label="shown")\n'
-            "    if plan.selection is None:\n        return np.arange"
+            "    match plan.selection:\n        case mechanisms.OptimalKeys():\n            return"
         ),
         why="Whoever knows the question knows which counts a shown group may have.",
         caught_by=(

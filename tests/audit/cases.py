@@ -21,6 +21,7 @@ from discreet.mechanisms import (
     OptimalKeys,
     RandomizedResponse,
     Sparse,
+    SumKeys,
 )
 from discreet.noise import DyadicGrid
 from discreet_course.counters import NoisyBits, NoisyPrefixes
@@ -51,6 +52,11 @@ class Case:
     def claim(self):
         """What is lost between the neighbors, at most."""
         return self.mechanism.loss(distance=self.distance)
+
+
+def _shown_points(answer):
+    points = iter(answer.coordinates.tolist())
+    return tuple(tuple(next(points)) if shown else None for shown in answer.shown)
 
 
 def _shown(answer):
@@ -115,6 +121,21 @@ CASES = (
         pairs=[((count,), (count + 1,)) for count in range(4)],
         outcomes=[(None,), *((count,) for count in range(3, 36))],
         key=_shown,
+    ),
+    Case(
+        name="SumKeys",
+        mechanism=SumKeys(
+            noise=Laplace(scale=1),
+            threshold=4,
+            coordinates=1,
+            most=1,
+            squared=1,
+            groups=1,
+            relation="add_remove",
+        ),
+        pairs=[(((count,),), ((count + 1,),)) for count in range(5)],
+        outcomes=[(None,), *(((count,),) for count in range(4, 36))],
+        key=_shown_points,
     ),
     Case(
         name="RandomizedResponse",

@@ -13,6 +13,7 @@ import pyarrow as pa
 from discreet import Budget
 from discreet.accounting import Leaf
 from discreet.engines.engine import HashOrder
+from discreet.mechanisms import SumKeys
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.plan.pricing.linear_strategy import SimplexTotals
 from discreet.requests.raw_totals import RawTotals
@@ -179,7 +180,12 @@ def moves(plan, here, there):
             continue
         groups = {*one, *other}
         steps = [one.get(group, 0) - other.get(group, 0) for group in groups]
-        squared = isinstance(leaf.source, AdditiveNoise) and leaf.source.norm == 2
+        keys = leaf.source if isinstance(leaf.source, SumKeys) else None
+        noise = leaf.source if keys is None else keys.noise
+        squared = isinstance(noise, AdditiveNoise) and noise.norm == 2
         length = sum(step * step for step in steps) if squared else sum(map(abs, steps))
-        moved.append(Moved(name, length, leaf.added**2 if squared else leaf.added))
+        claim = leaf.added**2 if squared else leaf.added
+        if keys is not None:
+            claim = keys.groups * (keys.squared if squared else keys.most)
+        moved.append(Moved(name, length, claim))
     return moved

@@ -125,7 +125,7 @@ def _drawn():
 LISTED = (*CASES, *_listed())
 EVERY = (*LISTED, *_drawn())
 NOT_MECHANISMS = {
-    *("Mechanism", "ScoreChange", "ShownKeys", "discrete_gaussian_sigma"),
+    *("Mechanism", "ScoreChange", "ShownKeys", "ShownSums", "discrete_gaussian_sigma"),
     *("Counter", "CounterRun", "monotone"),
 }
 

@@ -55,8 +55,7 @@ DISTINCT = (
     "SELECT ward, COUNT(DISTINCT city) AS c, COUNT(DISTINCT visit) AS v FROM visits GROUP BY ward"
 )
 CITIES = (
-    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 2) "
-    "city, COUNT(*) AS n FROM visits GROUP BY city"
+    "SELECT city, COUNT(*, contribution_bounds_per_group => (2, 2)) AS n FROM visits GROUP BY city"
 )
 BY_CITY = "SELECT city, COUNT(*) AS n, SUM(stay) AS s FROM visits GROUP BY city"
 
@@ -153,6 +152,9 @@ TWO_SUMS = (
 )
 AT_A = "SELECT COUNTIF(paid) AS p FROM visits WHERE ward = 'A'"
 STEPS_AT_A = STEPS.replace("GROUP", "WHERE ward = 'A' GROUP")
+CHOOSING = (
+    "SELECT city, COUNT(*) AS n, AVG(cost) AS a, COUNTIF(paid) AS p FROM visits GROUP BY city"
+)
 LIMITS = "contribution_bounds"
 ONE = {"low": 0, "high": 1}
 SURE = {"nullable": False}
@@ -183,6 +185,23 @@ PLANTS = {
         "SELECT ward, COUNTIF(paid) AS n, AVG(cost) AS a FROM visits GROUP BY ward",
         lambda m: planted(m, simplex, "are_nested", lambda measures, most: True),
     ),
+    "bounds of coordinates that choose": (
+        CHOOSING,
+        lambda m: contextlib.nullcontext(changed(cost=ONE)),
+    ),
+    "rows of coordinates that choose": (
+        CHOOSING,
+        lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1)),
+    ),
+    "groups of coordinates that choose": (
+        CHOOSING,
+        lambda m: planted(m, contribution_limits, LIMITS, limits(groups=1)),
+    ),
+    "counts that are not parts where they choose": (
+        CHOOSING,
+        lambda m: planted(m, simplex, "are_nested", lambda measures, most: True),
+    ),
+    "key of a table of coordinates that choose": (CHOOSING, lambda m: keyed("patient", "city")),
     "key of a table beside counts": (MEANS, lambda m: keyed("patient", "sex")),
     "never NULL": (TOTALS, lambda m: contextlib.nullcontext(changed(cost=SURE, age=SURE))),
     "rows of a unit": (COSTS, lambda m: planted(m, contribution_limits, LIMITS, limits(rows=1))),
@@ -242,8 +261,9 @@ PLANTS = {
 COARSE = {"never NULL", "bounds of floats", "conditions", "conditions of sums"}
 COARSE |= {"bounds of a sum among cells", "rows in all sums of cells"}
 COARSE |= {"key of a table in all sums of cells"}
-BESIDE = {name for name in PLANTS if name.endswith("beside counts")} | {"counts that are not parts"}
-COARSE |= BESIDE - {"groups beside counts"}
+BESIDE = {name for name in PLANTS if name.endswith(("beside counts", "choose"))}
+BESIDE |= {"counts that are not parts"}
+COARSE |= BESIDE - {"groups beside counts", "groups of coordinates that choose"}
 CHEAPER = [name for name in PLANTS if name not in COARSE]
 """Others lower no claim, or one that is counted in finer steps then, or what answers add up."""
 

@@ -20,6 +20,7 @@ from discreet.mechanisms import (
     OptimalKeys,
     RandomizedResponse,
     Sparse,
+    SumKeys,
 )
 from discreet.noise import DyadicGrid
 from discreet_course.counting import Histogram
@@ -88,6 +89,51 @@ def rank_miss(c, values):
 def shown_counts(answer):
     counts = iter(answer.counts.tolist())
     return tuple(next(counts) if shown else None for shown in answer.shown)
+
+
+def shown_sums(answer):
+    points = iter(answer.coordinates.tolist())
+    return tuple(tuple(next(points)) if shown else None for shown in answer.shown)
+
+
+def sum_keys(noise, relation="add_remove"):
+    return SumKeys(
+        noise=noise,
+        threshold=6,
+        coordinates=2,
+        most=2,
+        squared=4,
+        groups=1,
+        relation=relation,
+    )
+
+
+def units_apart(x, y):
+    """People whose coordinates are (2, 0), (1, 1) or (0, 2), of which one is added or removed."""
+    moves = [
+        a - b for one, other in zip(x, y, strict=True) for a, b in zip(one, other, strict=True)
+    ]
+    one_way = min(moves) >= 0 or max(moves) <= 0
+    return abs(sum(moves)) // 2 if one_way and sum(moves) % 2 == 0 else None
+
+
+def replaced_units(x, y):
+    up = sum(max(a - b, 0) for a, b in zip(x[0], y[0], strict=True))
+    return -(-up // 2) if sum(x[0]) == sum(y[0]) else None
+
+
+POINTS = [((0, 0),), ((2, 0),), ((1, 1),), ((0, 2),), ((2, 2),), ((8, 0),), ((8, 2),)]
+
+
+def noisy_points(radius):
+    return lambda x: [
+        (None,),
+        *(
+            (point,)
+            for point in itertools.product(*(range(a - radius, a + radius + 1) for a in x[0]))
+            if sum(point) >= 6
+        ),
+    ]
 
 
 def shown_or(miss):
@@ -274,6 +320,38 @@ CASES = [
         noises=2,
         radius=6,
         key=shown_counts,
+    ),
+    *(
+        Case(
+            name=f"SumKeys, {type(noise).__name__}",
+            mechanism=sum_keys(noise),
+            twin=sum_keys(type(noise)(**{name: width / 2})),
+            inputs=POINTS,
+            outcomes=noisy_points(14),
+            sampled=[((2, 2),), ((0, 0),)],
+            distance=units_apart,
+            near=True,
+            noises=2,
+            radius=12,
+            key=shown_sums,
+        )
+        for name, width, noise in [
+            ("scale", Fraction(2), Laplace(scale=2)),
+            ("sigma", Fraction(2), Gaussian(sigma=2)),
+        ]
+    ),
+    Case(
+        name="SumKeys, replace",
+        mechanism=sum_keys(Laplace(scale=2), "replace"),
+        twin=sum_keys(Laplace(scale=1), "replace"),
+        inputs=[((2, 0),), ((1, 1),), ((0, 2),), ((8, 0),), ((6, 2),)],
+        outcomes=noisy_points(14),
+        sampled=[((2, 0),)],
+        distance=replaced_units,
+        near=True,
+        noises=2,
+        radius=12,
+        key=shown_sums,
     ),
     Case(
         name="RandomizedResponse",

@@ -149,7 +149,7 @@ def test_nothing_that_moves_decides_nothing():
     ("aggregates", "groups", "law"),
     [
         ("COUNT(*) AS n", 1, Laplace),
-        ("COUNT(*) AS n", 9, Gaussian),
+        ("COUNT(*) AS n", 30, Gaussian),
         ("COUNT(*) AS n, AVG(cost) AS m, VAR_POP(cost) AS v, MEDIAN(age) AS k", 9, Gaussian),
     ],
 )

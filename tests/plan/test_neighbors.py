@@ -12,7 +12,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import Leaf
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import Gaussian, Laplace, SumKeys
 from discreet.plan.policy.policy import read_policy
 from discreet.plan.pricing.group_sensitivity import Releases, ScoredChoice, trees_of
 from discreet.plan.pricing.linear_strategy import SimplexTotals
@@ -266,6 +266,20 @@ def corners_of(strategy, totals):
 def check_sums(noise, leaf, here, there, *, replaced):
     """Compare how far all sums of cells moved with what their noise is priced for."""
     steps = []
+    if isinstance(leaf.source, SumKeys):
+        terms = [*noise.distances.strategy.terms()]
+        sums = [
+            {
+                group: {
+                    at: sum(factor * found.get(cell, 0) for cell, factor in zip(*both, strict=True))
+                    for at, both in enumerate(terms)
+                }
+                for group, found in each.items()
+            }
+            for each in (here, there)
+        ]
+        check_coordinates(leaf.source, *sums, replaced=replaced)
+        return
     for group in {*here, *there}:
         one, other = here.get(group, {}), there.get(group, {})
         steps += [
@@ -276,6 +290,23 @@ def check_sums(noise, leaf, here, there, *, replaced):
             for both in noise.distances.strategy.terms()
         ]
     check_steps(steps, leaf, replaced=replaced)
+
+
+def check_coordinates(keys, here, there, *, replaced):
+    """Compare coordinates that choose their group with what their choice believes, group by group.
+
+    A person adds the same to the sum of each of her groups, whatever her rows are.
+    """
+    sides = 2 if replaced else 1
+    pairs = [(here.get(group, {}), there.get(group, {})) for group in {*here, *there}]
+    steps = [[one.get(at, 0) - other.get(at, 0) for at in {*one, *other}] for one, other in pairs]
+    for side in (1, -1):
+        moved = [sum(max(side * step, 0) for step in each) for each in steps]
+        assert max(moved, default=0) <= keys.most
+        assert sum(map(bool, moved)) <= keys.groups
+    squares = [sum(step * step for step in each) for each in steps]
+    assert max(squares, default=0) <= sides * keys.squared
+    assert all(sum(each.values()) % keys.most == 0 for pair in pairs for each in pair)
 
 
 def check_steps(steps, leaf, *, replaced):

@@ -16,7 +16,7 @@ from discreet.errors import (
     WrongKind,
     WrongType,
 )
-from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys
+from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, OptimalKeys, SumKeys
 from discreet.plan.policy.policy import Limits, Policy
 from discreet.planner import plan as plan_question
 from discreet.query import table
@@ -155,12 +155,12 @@ def test_other_units_than_those_of_the_tables_are_refused(unit):
 
 
 KEYS = [
-    ("", OptimalKeys, None),
-    ("max_rows_per_group = 2", NoisyKeys, Laplace),
+    ("", SumKeys, Laplace),
+    ("noise = GAUSSIAN", SumKeys, Gaussian),
     ("group_selection_strategy = OPTIMAL", OptimalKeys, None),
     ("group_selection_strategy = LAPLACE_THRESHOLD", NoisyKeys, Laplace),
     ("group_selection_strategy = GAUSSIAN_THRESHOLD", NoisyKeys, Gaussian),
-    ("min_privacy_units_per_group = 7", OptimalKeys, None),
+    ("min_privacy_units_per_group = 7", SumKeys, Laplace),
 ]
 
 

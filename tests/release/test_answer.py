@@ -12,7 +12,7 @@ import pytest
 
 from discreet.aggregates.noisy_totals import drawn_sums
 from discreet.errors import DiscreetError, EngineFailed, EntropyUnavailable, WrongKind
-from discreet.mechanisms import NoisyKeys, OptimalKeys
+from discreet.mechanisms import NoisyKeys, OptimalKeys, SumKeys
 from discreet.noise.entropy import SYSTEM
 from discreet.plan.pricing.group_sensitivity import QuantileSpan, trees_of
 from discreet.release import answer as answering
@@ -28,8 +28,8 @@ SURE = {"epsilon": 10**12, "delta": "1e-9", "ceiling": False}
 COUNTS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
 PRIVATE = "SELECT city, COUNT(age) AS n, MEDIAN(age) AS a FROM visits GROUP BY city"
 ROWS = (
-    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_per_group = 2) "
-    "city, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY city"
+    "SELECT city, COUNT(*, contribution_bounds_per_group => (2, 2)) AS n, MEDIAN(age) AS a "
+    "FROM visits GROUP BY city"
 )
 PEOPLE = "SELECT city, COUNT(DISTINCT patient) AS p, SUM(cost) AS s FROM visits GROUP BY city"
 
@@ -46,19 +46,13 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
     raw = raw_of(plan)
     noisy = answer(plan, raw, entropy=stream("one")).parts[0]
     source = stream("one")
-    places = np.arange(raw.units.size)
-    match plan.selection:
-        case OptimalKeys():
-            places = np.flatnonzero(plan.selection.run(raw.units, entropy=source))
-        case NoisyKeys():
-            name = plan.chosen_by
-            exact = raw.units if name == "units" else raw.totals[name]
-            found = plan.selection.run(exact, entropy=source)
-            places = np.flatnonzero(found.shown)
-            assert noisy.totals[name].runs[0].values.tolist() == found.counts.tolist()
+    places = _places(plan, raw, noisy, source)
     names = {plan.chosen_by, *(noise.measure for noise in plan.noises)}
     for noise in plan.noises:
         strategy = noise.distances.strategy
+        if strategy is not None and isinstance(plan.selection, SumKeys):
+            names |= {*strategy.names}
+            continue
         if strategy is not None:
             values = noise.mechanism.run(strategy.read(raw, places), entropy=source)
             assert drawn_sums(strategy, noisy.totals).tolist() == values.tolist()
@@ -83,6 +77,29 @@ def test_an_answer_is_one_run_of_each_mechanism_of_the_plan(sql):
         assert chosen.leaves.tolist() == leaves.tolist()
     assert noisy.totals.keys() <= names
     assert noisy.size == places.size
+
+
+def _places(plan, raw, noisy, source):
+    """Choose the groups that are shown, by the mechanism alone."""
+    places = np.arange(raw.units.size)
+    match plan.selection:
+        case OptimalKeys():
+            places = np.flatnonzero(plan.selection.run(raw.units, entropy=source))
+        case SumKeys():
+            (noise,) = (each for each in plan.noises if each.measure == "parts")
+            strategy = noise.distances.strategy
+            points = strategy.read(raw, places).reshape(places.size, -1)
+            found = plan.selection.run(points, entropy=source)
+            places = np.flatnonzero(found.shown)
+            drawn = drawn_sums(strategy, noisy.totals)
+            assert drawn.tolist() == found.coordinates.ravel().tolist()
+        case NoisyKeys():
+            name = plan.chosen_by
+            exact = raw.units if name == "units" else raw.totals[name]
+            found = plan.selection.run(exact, entropy=source)
+            places = np.flatnonzero(found.shown)
+            assert noisy.totals[name].runs[0].values.tolist() == found.counts.tolist()
+    return places
 
 
 def _inside(sparse, places):
@@ -315,7 +332,7 @@ def test_keys_are_not_chosen_by_a_count_that_moves_further_than_was_priced():
     assert (plan.chosen_by, plan.selection.most) == ("count", 2)
     for changes in (
         {"selection": replace(plan.selection, most=1)},
-        {"chosen_by": "sum"},
+        {"chosen_by": "age"},
     ):
         with pytest.raises(WrongKind):
             answer(replace(plan, **changes), raw_of(plan))

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.aggregates.noisy_totals import Noisy, NoisyTotal, Run
+from discreet.aggregates.noisy_totals import Noisy, NoisyTotal, Run, joined_totals
 from discreet.errors import WrongKind
 from discreet.ledger.values import Receipt
-from discreet.mechanisms import Gaussian, Laplace, NoisyKeys
+from discreet.mechanisms import Gaussian, Laplace, NoisyKeys, SumKeys
 from discreet.release.answer import answer
 from discreet.release.combination import _averaged, _variance, combinable, combine
 from discreet.release.release import Release
@@ -99,8 +99,11 @@ def test_chosen_leaves_are_those_of_the_sharper_choice():
     assert combine(second, first)["a"].to_pylist() == first["a"].to_pylist()
 
 
-def test_groups_that_only_one_answer_shows_keep_their_numbers():
-    one, two = plan_of(PEOPLE, **ONE), plan_of(PEOPLE, **TWO)
+@pytest.mark.parametrize(
+    "text", [PEOPLE, PEOPLE.partition(", SUM")[0] + " FROM visits GROUP BY city"]
+)
+def test_groups_that_only_one_answer_shows_keep_their_numbers(text):
+    one, two = plan_of(text, **ONE), plan_of(text, **TWO)
     first, second = (
         Release.of(plan, [some(plan, names)]) for plan, names in ((one, "abc"), (two, "bcd"))
     )
@@ -119,6 +122,11 @@ def some(plan, names):
     size = len(names)
     keys = plan.selection
     source = stream(names)
+    if isinstance(keys, SumKeys):
+        (noise,) = plan.noises
+        drawn = noise.mechanism.run(np.full(size * keys.coordinates, 200 * keys.most))
+        totals = joined_totals(noise.distances.strategy, noise.mechanism, drawn, keys)
+        return Noisy(size=size, keys=(pa.array(list(names)),), totals=totals, chosen=())
     totals = {
         noise.measure: NoisyTotal(
             (Run(values=noise.mechanism.run(np.full(size, 900)), mechanism=noise.mechanism),)

@@ -57,7 +57,7 @@ _HOMES: Final = {
     "loss.poisson_sampling": "SampledPair",
     "loss.pure_pairs": "BoundedRangePair ResponsePair LaplacePair DiscreteLaplacePair",
     "mechanisms": "Laplace Gaussian Exponential OptimalKeys NoisyKeys RandomizedResponse "
-    "FiniteMechanism AboveThreshold Sparse NumericSparse",
+    "FiniteMechanism AboveThreshold Sparse NumericSparse SumKeys",
     "noise.grid": "DyadicGrid",
     "units": "PrivacyUnit NeighborGraph",
 }

@@ -65,6 +65,20 @@ that, E has a chance of at most m.  For n < T + a, P[n + Z >= T + a + b | n + Z 
 since the noise is log-concave, and at n = T + a it is at most P[Z >= b] / P[Z >= -a] <= m.
 So if the others have intervals of their own, which miss with a chance of at most 1 - c - m given
 that the group is shown, both together miss with at most 1 - c.
+
+Coordinates that show a group by what they add up to (key ``sum-keys``) are its totals, too.
+Definition.  S is the sum of their noises, T the threshold, a and b are distances with
+P[S < -a] <= h = ``_HIDDEN`` and P[S >= b] <= ``OTHERS`` (1 - h) (1 - c).  A group is *clear* if its
+noisy coordinates add up to at least T + a + b.  Its intervals miss with a chance of (1 - h) (1 - c)
+without the choice, those of others with half of (1 - ``OTHERS``) (1 - c); of k draws, each of which
+has shown the group, with 2**-k times as much.
+Theorem (key ``shown-sums``).  The chance that a group is shown and one interval of it misses is at
+most 1 - c; and so it is given that the group is shown, if that has a chance of at least one half.
+Proof.  An interval of a higher confidence holds one of a lower, so both kinds miss together with a
+chance of at most (1 - h) (1 - c).  A group whose coordinates add up to T + a or more is shown with
+a chance of at least 1 - h.  For others, given that they are shown, the chance to be clear is at
+most P[S >= b] / P[S >= -a], as above; S is log-concave as a sum of such noises.  And what misses
+with a chance x misses with at most 2 x, given an event of at least one half.
 """
 
 from __future__ import annotations
@@ -84,6 +98,8 @@ from numpy.typing import NDArray
 from discreet import mechanisms
 from discreet.aggregates.intervals import Ends, Floats, Rationals, added, multiplied, weighted
 from discreet.exact import float_down, float_up
+from discreet.mechanisms.sum_keys import sum_tail, sums_of
+from discreet.noise.distribution import first_true
 from discreet.plan.estimator import Estimator
 from discreet.plan.noise_errors import (
     Additive,
@@ -94,7 +110,7 @@ from discreet.plan.noise_errors import (
     tail_quantile,
 )
 from discreet.plan.pricing.group_sensitivity import LeafChoice
-from discreet.plan.pricing.linear_strategy import CellStrategy, key_order
+from discreet.plan.pricing.linear_strategy import CellStrategy, SimplexTotals, key_order
 from discreet.query.types import Type
 from discreet.requests.engine_request import EngineRequest, ScalarMeasure
 from discreet.requests.raw_totals import Integers, taken
@@ -147,12 +163,14 @@ class NoisyTotal:
     [[34.0, 1.0], [46.0, 13.0]]
 
     ``shared`` says that other totals hold some of the same runs; ``row_bounds`` is between what one
-    row adds to a total of a workload.
+    row adds to a total of a workload; ``shown_by`` are the choices that have shown the groups by
+    what the runs add up to, one for each draw.
     """
 
     runs: tuple[Run, ...]
     shared: bool = False
     row_bounds: tuple[Fraction, Fraction] = (Fraction(0), _ONE)
+    shown_by: tuple[mechanisms.SumKeys, ...] = ()
 
     @property
     def linear(self) -> bool:
@@ -211,9 +229,10 @@ def noise_terms(totals: Sequence[tuple[Fraction, NoisyTotal]]) -> Terms:
 
 
 def joined_totals(
-    strategy: CellStrategy, mechanism: Additive, drawn: Integers
+    strategy: CellStrategy, mechanism: Additive, drawn: Integers, selection: object = None
 ) -> dict[str, NoisyTotal]:
     """Return the counts of a workload, from the noisy sums of all groups, group by group."""
+    shown_by = (selection,) if isinstance(selection, mechanisms.SumKeys) else ()
     columns, once = np.ascontiguousarray(drawn.reshape(-1, len(strategy.sums)).T), object()
     return {
         name: NoisyTotal(
@@ -228,6 +247,7 @@ def joined_totals(
             ),
             shared=True,
             row_bounds=strategy.row_bounds(name),
+            shown_by=shown_by if isinstance(strategy.source, SimplexTotals) else (),
         )
         for name, weights in strategy.answers
     }
@@ -474,6 +494,37 @@ def clear_counts(
     below = tail_quantile(keys.noise, float(2 * _HIDDEN))
     above = tail_quantile(keys.noise, float(2 * clear_miss_chance(confidence))) + 1
     return np.asarray(counts >= keys.threshold + below + above)
+
+
+def shown_confidences(
+    noisy: Noisy, confidence: Fraction
+) -> list[tuple[NDArray[np.bool_], Fraction]]:
+    """Return some of the groups, and the confidence with which their intervals are computed.
+
+    So that they hold with the one that is given (key ``shown-sums``).
+    """
+    totals = [each for each in noisy.totals.values() if each.shown_by]
+    if not totals:
+        return [(np.ones(noisy.size, np.bool_), confidence)]
+    missed, clear = 1 - confidence, np.zeros(noisy.size, np.bool_)
+    draws = max(len(each.shown_by) for each in totals)
+    if draws == 1:
+        (keys,) = totals[0].shown_by
+        columns = {run.draw: run.values for each in totals for run in each.runs}
+        sums = sums_of(np.stack([*columns.values()], axis=1))
+        clear = np.asarray(sums >= keys.threshold + _sums_aside(keys, confidence), np.bool_)
+    near = 1 - missed * (1 - OTHERS) / 2**draws
+    return [(clear, 1 - missed * (1 - _HIDDEN)), (~clear, near)]
+
+
+@functools.lru_cache(maxsize=64)
+def _sums_aside(keys: mechanisms.SumKeys, confidence: Fraction) -> int:
+    """Return how far above the threshold sums are clear of it."""
+    chances = _HIDDEN, OTHERS * (1 - _HIDDEN) * (1 - confidence)
+    return sum(
+        first_true(lambda m: sum_tail(keys.noise, keys.coordinates, m) <= chance)  # noqa: B023
+        for chance in chances
+    )
 
 
 def selected_count_intervals(

@@ -23,5 +23,6 @@ if TYPE_CHECKING:  # each is loaded when first used, because most questions need
     from discreet.mechanisms.partition_selection import NoisyKeys, ShownKeys
     from discreet.mechanisms.randomized_response import RandomizedResponse
     from discreet.mechanisms.sparse_vector import AboveThreshold, NumericSparse, Sparse
+    from discreet.mechanisms.sum_keys import ShownSums, SumKeys
 
 __all__, __getattr__, __dir__ = open_door(__name__, __file__)

@@ -188,9 +188,9 @@ def leak_probability(
     units, share = whole(steps, name="steps", low=1), whole(most, name="most", low=1)
     one = _from(law, distance + 1 - share)
     if units == 1:
-        return _any_of(groups, one)
+        return any_of(groups, one)
     all_ = _from(law, distance + 1 - units * share)
-    return max(_any_of(units * groups, one), _any_of(groups, all_))
+    return max(any_of(units * groups, one), any_of(groups, all_))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -210,8 +210,12 @@ def estimated_distance(law: TwoSidedLaw, *, chance: Fraction, groups: int, most:
     return max(math.ceil(law.estimated_quantile(max(rare, _FAINT))), 0) + most - 1
 
 
-def _any_of(count: int, chance: Fraction) -> Fraction:
-    """Return 1 - (1 - chance)**count, rounded up to a float."""
+def any_of(count: int, chance: Fraction) -> Fraction:
+    """Return 1 - (1 - chance)**count, rounded up to a float.
+
+    >>> any_of(2, Fraction(1, 2))
+    Fraction(3, 4)
+    """
     bits = _SPARE + (chance.denominator // chance.numerator).bit_length()
     one = 1 << bits
     result, power, rest = one, one - math.ceil(chance * one), count

@@ -69,7 +69,7 @@ from discreet.requests.table_schema import Product
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import NoisyKeys, OptimalKeys
+    from discreet.mechanisms import NoisyKeys, OptimalKeys, SumKeys
     from discreet.plan.bounds_search import BoundsSearch, FoundBounds
     from discreet.plan.expectation import Expectation
     from discreet.plan.pricing.cube_strategy import CubeKeys
@@ -175,7 +175,7 @@ class Plan(Explainable):
     question: Question
     unit: PrivacyUnit
     request: EngineRequest
-    selection: OptimalKeys | NoisyKeys | None
+    selection: OptimalKeys | NoisyKeys | SumKeys | None
     chosen_by: str
     noises: tuple[Noise, ...]
     choices: tuple[LeafChoice, ...]

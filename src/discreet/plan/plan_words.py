@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from discreet.accounting import Box
 from discreet.accounting.amounts import amount_up, format_up
-from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys
+from discreet.mechanisms import Gaussian, NoisyKeys, OptimalKeys, SumKeys
 from discreet.plan.bounds_search import BoundsSearch, FoundBounds
 from discreet.plan.pricing.calibration import Price
 from discreet.plan.pricing.cube_strategy import CubeStrategy
@@ -96,21 +96,26 @@ def _item(branch: Branch) -> str:
 _HALF: Final = Fraction(1, 2)
 
 
-def selection_words(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
+def selection_words(keys: OptimalKeys | NoisyKeys | SumKeys, plan: Plan) -> str:
     """Say how groups are chosen, and at which part of the price."""
     return f"{_keys(keys, plan)}; {_keys_share(keys, plan)}"
 
 
-def _keys(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
+def _keys(keys: OptimalKeys | NoisyKeys | SumKeys, plan: Plan) -> str:
     some, sure = keys.smallest(_HALF), keys.smallest(Fraction(99, 100))
     what = dict(plan.descriptions)[plan.chosen_by]
     how = "at random, by the optimal rule"
     if isinstance(keys, NoisyKeys):
         how = f"if their noisy number of {what} is at least {keys.threshold}"
+    if isinstance(keys, SumKeys):
+        least = short_number(Fraction(keys.threshold, keys.most))
+        how = f"if the noisy parts of each add up to at least {least} {what}"
     return f"{how}: half of those with {some} {what}, 99 % of those with {sure}"
 
 
-def _keys_share(keys: OptimalKeys | NoisyKeys, plan: Plan) -> str:
+def _keys_share(keys: OptimalKeys | NoisyKeys | SumKeys, plan: Plan) -> str:
+    if isinstance(keys, SumKeys):
+        return f"delta {short_number(keys.leak())}, at no epsilon of its own"
     places = plan.unit.relation.sides * keys.groups
     if isinstance(keys, OptimalKeys):
         epsilon, delta = places * keys.epsilon, places * keys.delta

@@ -22,6 +22,7 @@ from discreet.requests.table_schema import Product
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # made by a later step
+    from discreet.plan.pricing.release_parts import SumSelection
     from discreet.plan.workload.cubes import Cube
     from discreet.plan.workload.group_windows import RunningCounts
     from discreet.plan.workload.simplex import SimplexWorkload
@@ -61,7 +62,8 @@ class MeasuredAggregates:
     """All measures, and for each aggregate how it is computed and from what.
 
     ``about`` says in words what each measure holds; ``counts_units`` whether units are counted too;
-    ``workload`` which totals are measured together in cells, ``running`` which ones from sums of
+    ``workload`` which totals are measured together in cells, and whether their ``sums`` choose the
+    groups; ``running`` which ones from sums of
     groups, and ``cube`` which tables of grouping sets; ``levels`` at which levels of a histogram
     quantiles are, where there are several.
     """
@@ -72,6 +74,7 @@ class MeasuredAggregates:
     about: Mapping[str, str]
     counts_units: bool = False
     workload: Workload | SimplexWorkload | None = None
+    sums: SumSelection | None = None
     running: tuple[RunningCounts, ...] = ()
     cube: Cube | None = None
     levels: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)

@@ -74,7 +74,7 @@ from discreet.plan.pricing.group_sensitivity import (
     ScoredChoice,
     trees_of,
 )
-from discreet.plan.pricing.linear_strategy import CellSensitivity, kept_leaves
+from discreet.plan.pricing.linear_strategy import CellSensitivity, coordinates_of, kept_leaves
 from discreet.plan.workload.other_groups import other_noise
 from discreet.release.cube_levels import cube_of
 from discreet.release.release import Release
@@ -359,10 +359,16 @@ def noised(plan: Plan, raw: RawTotals, *, entropy: Entropy = SYSTEM) -> Noisy:
     if plan.having_threshold is not None:
         raw, run = groups_above_threshold(plan, plan.having_threshold, raw, entropy=entropy)
         totals[plan.having_threshold.measure] = NoisyTotal((run,))
-    drawn = frozenset(totals)
-    places, counted = _shown(plan, _exact(raw, plan.chosen_by), entropy)
-    if counted is not None:
-        totals[plan.chosen_by] = NoisyTotal((counted,))
+    drawn = set(totals)
+    if isinstance(plan.selection, mechanisms.SumKeys):
+        noise = coordinates_of(plan.noises)
+        places, coordinates = _summed(noise, plan.selection, raw, entropy)
+        totals |= coordinates
+        drawn.add(noise.measure)
+    else:
+        places, counted = _shown(plan, _exact(raw, plan.chosen_by), entropy)
+        if counted is not None:
+            totals[plan.chosen_by] = NoisyTotal((counted,))
     for noise in plan.noises:
         if noise.measure in drawn:
             continue
@@ -423,8 +429,6 @@ def _exact(raw: RawTotals, measure: str) -> Integers:
 
 def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Run | None]:
     """Return the groups that are shown, and their noisy counts if these decide."""
-    if plan.selection is None:
-        return np.arange(counts.size), None
     match plan.selection:
         case mechanisms.OptimalKeys():
             return np.flatnonzero(plan.selection.run(counts, entropy=entropy)), None
@@ -432,6 +436,20 @@ def _shown(plan: Plan, counts: Integers, entropy: Entropy) -> tuple[Integers, Ru
             found = plan.selection.run(counts, entropy=entropy)
             counted = Run(values=found.counts, mechanism=plan.selection.noise, keys=plan.selection)
             return np.flatnonzero(found.shown), counted
+        case _:
+            return np.arange(counts.size), None
+
+
+def _summed(
+    noise: Noise, keys: mechanisms.SumKeys, raw: RawTotals, entropy: Entropy
+) -> tuple[Integers, dict[str, NoisyTotal]]:
+    """Return the groups whose coordinates add up to enough, and these, drawn for every group."""
+    strategy = noise.distances.strategy
+    assert strategy is not None  # noqa: S101  (it was found by its strategy)
+    exact = strategy.read(raw, np.arange(raw.units.size)).reshape(-1, strategy.size)
+    found = keys.run(exact, entropy=entropy)
+    totals = joined_totals(strategy, noise.mechanism, found.coordinates.ravel(), keys)
+    return np.flatnonzero(found.shown), totals
 
 
 def _chosen(plan: Plan, raw: RawTotals, places: Integers, entropy: Entropy) -> Iterator[Chosen]:

@@ -48,7 +48,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.aggregates.intervals import Ends, Rationals, everything, weighted
-from discreet.aggregates.noisy_totals import FramedCounts, Intervals, noise_terms
+from discreet.aggregates.noisy_totals import (
+    FramedCounts,
+    Intervals,
+    noise_terms,
+    shown_confidences,
+)
 from discreet.arrays import INT64_MAX, INT64_MIN
 from discreet.plan.noise_errors import half_width
 from discreet.plan.statistics.truncation import limits_bind
@@ -551,11 +556,13 @@ class _Table:
         """Return which places are in each part, and these totals of their groups."""
         groups, start = [], 0
         for whole in self.parts:
-            part = whole.only(frozenset(needed))
-            inside = np.flatnonzero((places >= start) & (places < start + part.size))
-            shown = part.taken(places[inside] - start)
-            groups.append((inside, Intervals(self.plan.request, shown, self.plan.confidence)))
-            start += part.size
+            inside = np.flatnonzero((places >= start) & (places < start + whole.size))
+            shown = whole.taken(places[inside] - start)
+            for kind, sure in shown_confidences(shown, self.plan.confidence):
+                some = np.flatnonzero(kind)
+                part = shown.only(frozenset(needed)).taken(some)
+                groups.append((inside[some], Intervals(self.plan.request, part, sure)))
+            start += whole.size
         return groups
 
     def _range(

@@ -235,7 +235,8 @@ def _averaged(one: NoisyTotal, other: NoisyTotal) -> NoisyTotal:
     ]
     shared = one.shared or other.shared
     kept = tuple(run for run in runs if run.weight)
-    return NoisyTotal(kept, shared=shared, row_bounds=one.row_bounds)
+    shown_by = (*one.shown_by, *other.shown_by)
+    return NoisyTotal(kept, shared=shared, row_bounds=one.row_bounds, shown_by=shown_by)
 
 
 def _weight(mine: Fraction, theirs: Fraction) -> Fraction:

@@ -21,6 +21,7 @@ from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, final
 
+from discreet import mechanisms
 from discreet.accounting.amounts import amount_up, format_up
 from discreet.errors import UnknownName
 from discreet.plan.statistics.truncation import brief_cuts, limits_bind
@@ -323,6 +324,8 @@ def hidden_groups(release: Release) -> str:
     hidden = (
         f"Groups of fewer than {some} {dict(plan.descriptions)[plan.chosen_by]} are mostly hidden."
     )
+    if isinstance(plan.selection, mechanisms.SumKeys):
+        hidden = f"{hidden} If noise shows one of these, it is off more often than ± says."
     return hidden if len(release) else f"No group is left to show. {hidden}"
 
 

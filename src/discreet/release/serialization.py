@@ -248,7 +248,7 @@ def _read_noisy(plan: Plan, document: Mapping[str, Any]) -> Noisy:
         elif strategy.source.frames:
             sums[noise.measure] = GroupSums(strategy=strategy, mechanism=law, drawn=drawn)
         else:
-            runs |= joined_totals(strategy, law, drawn)
+            runs |= joined_totals(strategy, law, drawn, plan.selection)
     keys = plan.selection
     if plan.chosen_by in totals and isinstance(keys, mechanisms.NoisyKeys):
         run = Run(values=_integers(totals.pop(plan.chosen_by)), mechanism=keys.noise, keys=keys)

@@ -40,7 +40,7 @@ from discreet.plan.pricing.release_parts import UnpricedRelease
 from discreet.units import PrivacyUnit
 
 if TYPE_CHECKING:  # for annotations alone
-    from discreet.mechanisms import NoisyKeys
+    from discreet.mechanisms import NoisyKeys, SumKeys
 
 
 _NONE: Final = Fraction(0)
@@ -110,13 +110,14 @@ def _rho(leaf: Leaf, *, two_sided: bool) -> Sum:
         Exponential,
         NoisyKeys,
         OptimalKeys,
+        SumKeys,
     )
 
     match source:
         case OptimalKeys():
             places = 2 * source.groups if two_sided else source.groups
             return places * pure_rho(source.epsilon), places * source.delta
-        case NoisyKeys():
+        case NoisyKeys() | SumKeys():
             return _noisy_keys_rho(source, 2 * source.groups if two_sided else source.groups)
         case Exponential(scale=scale):
             return (2 * distance / scale) ** 2 / 8, _NONE  # scores may move either way
@@ -143,10 +144,11 @@ def _stated_rho(loss: object) -> Sum | None:
             return None
 
 
-def _noisy_keys_rho(keys: NoisyKeys, places: int) -> Sum:
+def _noisy_keys_rho(keys: NoisyKeys | SumKeys, places: int) -> Sum:
     if isinstance(keys.noise, Laplace):
         return places * pure_rho(keys.most / keys.noise.scale), keys.leak()
-    return places * keys.noise.concentrated(distance=keys.most).rho, keys.leak()
+    square = getattr(keys, "squared", keys.most**2)
+    return places * square / (2 * keys.noise.variance), keys.leak()
 
 
 @functools.lru_cache(maxsize=4096)

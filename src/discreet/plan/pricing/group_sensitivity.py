@@ -63,7 +63,7 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.units import Relation
 
 if TYPE_CHECKING:  # loaded when first used, because a plain question needs none of it
-    from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys
+    from discreet.mechanisms import Exponential, NoisyKeys, OptimalKeys, SumKeys
     from discreet.plan.pricing.linear_strategy import CellStrategy
     from discreet.plan.pricing.quantile_tree import QuantileTree, TreeChoice
 
@@ -443,10 +443,11 @@ def trees_of(choices: Iterable[LeafChoice]) -> dict[QuantileTree, tuple[TreeChoi
 class Releases:
     """Everything that is released: which keys are shown, noisy totals, chosen values.
 
-    ``chosen_by`` names the count that chooses keys, and is released with them if it has noise.
+    ``chosen_by`` names the count that chooses keys, and is released with them if it has noise of
+    its own.
     """
 
-    selection: OptimalKeys | NoisyKeys | None = None
+    selection: OptimalKeys | NoisyKeys | SumKeys | None = None
     chosen_by: str = UNITS
     noises: tuple[Noise, ...] = ()
     choices: tuple[LeafChoice, ...] = ()

@@ -50,6 +50,8 @@ counts and s to the total is the point
     s - low n(l),  high n(l) - s,  w (n(i - 1) - n(i)) for i = l, ..., 1
 
 of whole numbers.  Without a total, low = 0 and w = 1, and n(l) takes the place of the first two.
+The number of units may be the first count: then it counts each of them k times, whatever its rows
+are, so that its point adds up to exactly k w.
 Theorem (key ``simplex-release``).  A unit's point has no coordinate below zero, and they add up to
 w n(0), at most k w.  So it moves the sums over units of a group by at most k w in L1
 and k**2 w**2 in the square of L2; two units that take each other's place by at most twice as much
@@ -67,7 +69,7 @@ import functools
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -76,7 +78,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity
+from discreet.plan.pricing.group_sensitivity import UNITS, GroupSensitivity, Noise
 from discreet.query.expressions import Call, Case, Expression, Literal
 from discreet.requests.engine_request import CellSums, Leaves, Measure, Total
 from discreet.units import Relation
@@ -270,12 +272,14 @@ class Chain:
         """How many coordinates there are."""
         return len(self.counts) + (self.total is not None)
 
-    def points(self, raw: RawTotals, places: Integers) -> list[Integers]:
+    def points(self, raw: RawTotals, places: Integers, rows: int) -> list[Integers]:
         """Return the coordinates of all units of each group together."""
         counts = [_total(raw, name)[places] for name in self.counts]
         largest = max(int(each.max(initial=0)) for each in counts)
-        if largest * self.width >= _WIDEST:  # then integers of any size
+        if largest * rows * self.width >= _WIDEST:  # then integers of any size
             counts = [each.astype(object) for each in counts]
+        if self.counts[0] == UNITS:
+            counts[0] = counts[0] * rows
         found = [counts[-1]]
         if self.total is not None:
             total = _total(raw, self.total)[places]
@@ -288,8 +292,8 @@ class Chain:
         before: str | None = None
         for name in self.counts:
             measure = by.measures.get(name)
-            if name == UNITS and measure is None:  # each of them adds one
-                nested = rows == 1 and before is None
+            if name == UNITS and measure is None:  # each of them adds as many as it may have
+                nested = before is None
             elif isinstance(measure, Total) and (measure.low, measure.high) == (0, rows):
                 nested = before in {None, UNITS} or measure.per == before
             else:
@@ -317,6 +321,23 @@ class SimplexTotals(CellSource):
     chains: tuple[Chain, ...]
     rows: int
 
+    def of_each_unit(self, strategy: CellStrategy, measures: Mapping[str, Measure]) -> int | None:
+        """Return what the coordinates of every unit in a group add up to; None if units differ.
+
+        The first count of each chain is the number of units, or of all rows if one of each counts.
+        """
+        factors: list[set[int]] = [set() for _ in self.chains]
+        for (column, *_), (factor, *_) in strategy.terms():
+            factors[column // strategy.cells].add(factor)
+        total = 0
+        for chain, known in zip(self.chains, factors, strict=True):
+            first, (factor, *others) = chain.counts[0], known
+            rows = self.rows == 1 and conditions_of(measures.get(first)) == frozenset()
+            if others or factor <= 0 or not (first == UNITS or rows):
+                return None
+            total += self.rows * chain.width * factor
+        return total
+
     def document(self) -> list[Any]:
         chains = [[each.counts, each.total, each.low, each.high] for each in self.chains]
         return ["SimplexTotals", chains, self.rows]
@@ -325,7 +346,7 @@ class SimplexTotals(CellSource):
         columns: list[int] = []
         points: list[Integers] = []
         for at, chain in enumerate(self.chains):
-            found = chain.points(raw, places)
+            found = chain.points(raw, places, self.rows)
             columns += range(at * strategy.cells, at * strategy.cells + len(found))
             points += found
         groups = np.arange(places.size)
@@ -357,6 +378,16 @@ class SimplexTotals(CellSource):
                 for chain, value in zip(self.chains, values, strict=True)
             )
         )
+
+
+def coordinates_of(noises: Iterable[Noise]) -> Noise:
+    """Return the noise on the coordinates of simplexes, of which there is one at most."""
+    return next(
+        each
+        for each in noises
+        if each.distances.strategy is not None
+        and isinstance(each.distances.strategy.source, SimplexTotals)
+    )
 
 
 def _total(raw: RawTotals, measure: str) -> Integers:

@@ -29,6 +29,8 @@ from statistics import NormalDist
 from typing import Final
 
 from discreet.errors import OutOfRange, UnsupportedSQL, WrongKind
+from discreet.mechanisms import Laplace
+from discreet.mechanisms.sum_keys import sum_tail
 from discreet.plan.binding.bound_question import BoundQuestion
 from discreet.plan.error_forecast import ErrorTargets
 from discreet.plan.estimator import Estimator
@@ -58,6 +60,7 @@ from discreet.plan.pricing.release_parts import (
     NoisyTotals,
     Part,
     PartitionSelection,
+    SumSelection,
     UnpricedRelease,
     price_shares,
 )
@@ -110,7 +113,7 @@ def choose_noise(
     errors = column_errors(sketch, epsilon, rho, miss)
     better = sum(math.log(first / second) for first, second in errors if first and second)
     if sketch.keys is not None and sketch.keys.law not in {LAPLACE, OPTIMAL}:
-        pure, concentrated = _from(sketch, sketch.keys, epsilon, rho, delta)
+        pure, concentrated = units_shown(sketch, epsilon, rho, delta)
         better += math.log(pure / concentrated) / 2
     return GAUSSIAN if better > 0 else LAPLACE
 
@@ -188,21 +191,53 @@ def _gaussian(part: Part, relation: Relation, rho: float, miss: float) -> float:
             return math.sqrt(part.places(relation)) * most / root
 
 
-def _from(
-    sketch: UnpricedRelease,
-    keys: PartitionSelection,
-    epsilon: Fraction,
-    rho: Fraction,
-    delta: Fraction,
+def units_shown(
+    sketch: UnpricedRelease, epsilon: Fraction, rho: Fraction, delta: Fraction
 ) -> tuple[float, float]:
-    """Return about how many units half of the shown groups have, by Laplace and Gaussian noise."""
-    (one, *_), (other, *_) = (price_shares(sketch.weights, price) for price in (epsilon, rho))
-    places = keys.places(sketch.unit.relation)
+    """Return about how many units half of the shown groups have, by Laplace and Gaussian noise.
+
+    1 if groups are public.  Rows that choose are taken to be one of each unit.
+    """
+    keys, relation = sketch.keys, sketch.unit.relation
+    if keys is None:
+        return 1.0, 1.0
+    places, shares = (
+        keys.places(relation),
+        [price_shares(sketch.weights, p) for p in (epsilon, rho)],
+    )
+    if isinstance(keys, SumSelection):
+        at = next(i for i, part in enumerate(sketch.parts) if part.use == (keys.measure, None))
+        part, chance = sketch.parts[at], max(float(delta) / keys.groups, _FAINT)
+        scale = _laplace(part, relation, float(shares[0][at]), 1.0)
+        deviation = _gaussian(part, relation, float(shares[1][at]), 1.0)
+        pure = tail_reach(keys.coordinates, chance) * scale
+        normal = -NormalDist().inv_cdf(max(float(KEYS_PART) * chance, _FAINT))
+        concentrated = math.sqrt(keys.coordinates) * normal * deviation
+        return keys.fewest + pure / keys.most, keys.fewest + concentrated / keys.most
+    (one, *_), (other, *_) = shares
     each, chance = float(one) / places, max(float(delta) / places, _FAINT)
     rise = min(each, 1.0) if keys.law == SMALLEST else 1.0  # an optimal choice needs fewer
     pure = max(math.log(rise / (2 * chance)), 1.0) / each
     half = max(float(KEYS_PART) * chance, _FAINT)
-    return pure, math.sqrt(places / (2 * float(other))) * -NormalDist().inv_cdf(half)
+    concentrated = math.sqrt(places / (2 * float(other))) * -NormalDist().inv_cdf(half)
+    return keys.most * pure, keys.most * concentrated
+
+
+def tail_reach(count: int, chance: float) -> float:
+    """Return about what so many Laplace noises of scale 1 add up to with this chance.
+
+    >>> round(tail_reach(1, 1e-9), 2), round(tail_reach(3, 1e-9), 2)
+    (20.03, 24.06)
+    """
+    reach = -math.log(2 * min(chance, 0.4))
+    for _ in range(_TURNS):  # exp(-x) times a polynomial: the logarithm of it moves slowly
+        tail = float(sum_tail(Laplace(scale=_WIDE), count, math.ceil(reach * _WIDE)))
+        reach += math.log(tail / chance)
+    return reach
+
+
+_WIDE: Final = 1 << 20
+_TURNS: Final = 6
 
 
 _LAWS: Final = {"LAPLACE_THRESHOLD": LAPLACE, "GAUSSIAN_THRESHOLD": GAUSSIAN, "OPTIMAL": OPTIMAL}
@@ -241,7 +276,12 @@ def unpriced_release(setting: Setting, measured: MeasuredAggregates) -> Unpriced
         for single in estimator.single()
     )
     return UnpricedRelease(
-        parts=tuple(parts), weights=weights, fixed=fixed, unit=setting.unit, columns=columns
+        parts=tuple(parts),
+        weights=weights,
+        fixed=fixed,
+        unit=setting.unit,
+        columns=columns,
+        sums=measured.sums,
     )
 
 
@@ -281,7 +321,7 @@ def needs_of(
 def _places(setting: Setting, measured: MeasuredAggregates) -> dict[ReleaseInput, int]:
     """Return the place of each part, the choice of keys first; it may stand for a count as well."""
     known = [use for uses in measured.uses for use in uses]
-    names = dict.fromkeys([KEYS_USE, *known] if setting.groups.chosen else known)
+    names = dict.fromkeys([KEYS_USE, *known] if _bought(setting, measured) else known)
     chooser = chooser_of(setting, measured)
     if chooser is None:
         return {use: place for place, use in enumerate(names)}
@@ -292,7 +332,7 @@ def _places(setting: Setting, measured: MeasuredAggregates) -> dict[ReleaseInput
 
 def _keys(setting: Setting, measured: MeasuredAggregates) -> PartitionSelection | None:
     groups, limits = setting.groups, setting.limits
-    if not groups.chosen:
+    if not _bought(setting, measured):
         return None
     chooser = chooser_of(setting, measured)
     law = SMALLEST if chooser is None else None
@@ -304,8 +344,15 @@ def _keys(setting: Setting, measured: MeasuredAggregates) -> PartitionSelection 
     )
 
 
+def _bought(setting: Setting, measured: MeasuredAggregates) -> bool:
+    """Whether a part of the price goes to the choice of groups, or to a count that chooses."""
+    return setting.groups.chosen and measured.sums is None
+
+
 def chooser_of(setting: Setting, measured: MeasuredAggregates) -> SelectionCount | None:
     """Return the count of the answer that chooses its groups, if one does."""
+    if not _bought(setting, measured):
+        return None
     counts: dict[str, Measure | None] = {measure.name: measure for measure in measured.measures}
     if measured.counts_units:
         counts[UNITS] = None
@@ -394,7 +441,7 @@ def _weights(
     weights = [0] * count
     fixed: list[Fraction | None] = [None] * count
     bound = [inner for _, inner in setting.bound.aggregates]
-    if setting.groups.chosen:
+    if _bought(setting, measured):
         fixed[0] = setting.clause.group_selection_epsilon
     for aggregate, estimator, uses in zip(bound, measured.estimators, measured.uses, strict=True):
         needed: dict[int, int] = {}
@@ -406,7 +453,7 @@ def _weights(
             if aggregate.epsilon is not None:
                 share = aggregate.epsilon / len(uses)
                 fixed[place] = max(share, fixed[place] or share)
-    if setting.groups.chosen:
+    if _bought(setting, measured):
         weights[0] = max(weights[0], len(bound), 2)
     return tuple(weight or 2 for weight in weights), tuple(fixed)
 

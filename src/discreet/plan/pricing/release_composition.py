@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
+from discreet import mechanisms
 from discreet.accounting import Leaf, Node, Repeat, Sequential
 from discreet.errors import OutOfRange
 from discreet.mechanisms import Gaussian
@@ -43,7 +44,11 @@ from discreet.plan.pricing.group_sensitivity import (
     steps_up,
     trees_of,
 )
-from discreet.plan.pricing.linear_strategy import CellSensitivity
+from discreet.plan.pricing.linear_strategy import (
+    CellSensitivity,
+    SimplexTotals,
+    coordinates_of,
+)
 from discreet.plan.pricing.quantile_tree import QuantileTree
 from discreet.query.relations import Scan
 from discreet.requests.engine_request import (
@@ -77,12 +82,16 @@ def composition_of(releases: Releases, unit: PrivacyUnit) -> Node:
 def _leaves(releases: Releases, unit: PrivacyUnit) -> Iterator[Node]:
     whose = PrivacyUnit(name=unit.name, columns=unit.columns, relation=Relation.ADD_REMOVE)
     replaced = unit.relation.replaces
+    by_sums = isinstance(releases.selection, mechanisms.SumKeys)
+    summed = coordinates_of(releases.noises) if by_sums else None
     if releases.selection is not None:
         keys = releases.selection
         loss = replace(keys, relation=Relation.REPLACE).loss() if replaced else None
-        yield Leaf(releases.selection, name="keys", unit=whose, replaced=loss)
+        name = "keys" if summed is None else summed.measure
+        yield Leaf(releases.selection, name=name, unit=whose, replaced=loss)
     for noise in releases.noises:
-        yield _noisy(noise, whose, replaced=replaced)
+        if noise is not summed:  # which the price of the keys covers
+            yield _noisy(noise, whose, replaced=replaced)
     for tree, read in trees_of(releases.choices).items():
         levels = len({choice.use for choice in read})
         noise = Noise(
@@ -232,3 +241,23 @@ def _covered(enforced: Enforced, releases: Releases) -> Iterable[bool]:
         claimed = getattr(releases.selection, "most", 1)
         yield most is not None and most <= claimed
         yield enforced.groups <= releases.selection.groups
+    if isinstance(releases.selection, mechanisms.SumKeys):
+        yield _summed(coordinates_of(releases.noises), releases.selection, enforced)
+
+
+def _summed(noise: Noise, keys: mechanisms.SumKeys, enforced: Enforced) -> bool:
+    """Whether keys are chosen by these noisy coordinates, to which units add no more than that.
+
+    Each unit adds exactly as much to their sum as the choice says, by ``simplex-release``;
+    :func:`Enforced.covered` says that an engine keeps it there.
+    """
+    far, strategy = noise.distances, noise.distances.strategy
+    if strategy is None or not isinstance(strategy.source, SimplexTotals):
+        return False
+    return (
+        strategy.source.of_each_unit(strategy, enforced.measures) == keys.most
+        and noise.mechanism == keys.noise
+        and strategy.size == keys.coordinates
+        and far.most_squared <= keys.squared
+        and far.groups <= keys.groups
+    )

@@ -15,6 +15,7 @@ replaced.  Then a share is kept by
     g choices of scale 2 g q / epsilon          epsilon, as each has a range of 2 q / scale
     g choices of scale q sqrt(g / (2 rho))      rho, as g (2 q / scale)**2 / 8
     keys with epsilon / w and delta / w in each of w groups, or sqrt(2 rho / w) and delta / w
+    coordinates of simplexes that choose keys: what their noise does, and delta (key ``sum-keys``)
     noisy counts that choose keys, moved by M in each of w groups: as Laplace or Gaussian noise
                                                 for d = w M and D = w M**2, and delta
 
@@ -51,7 +52,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
 
 from discreet.errors import WrongKind
 from discreet.mechanisms import Gaussian, Laplace
@@ -72,11 +73,12 @@ from discreet.plan.pricing.group_sensitivity import (
 from discreet.units import PrivacyUnit, Relation
 
 if TYPE_CHECKING:  # for annotations alone
-    from discreet.mechanisms import NoisyKeys, OptimalKeys
+    from discreet.mechanisms import NoisyKeys, OptimalKeys, SumKeys
     from discreet.plan.statistics.contribution_bounds import ContributionBounds
     from discreet.requests.engine_request import Leaves
 
     Release = OptimalKeys | NoisyKeys | Noise | LeafChoice
+    Selection = OptimalKeys | NoisyKeys | SumKeys
 
 
 LAPLACE: Final = "LAPLACE"
@@ -339,7 +341,51 @@ class PartitionSelection:
         )
 
 
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumSelection:
+    """Which groups are shown, by what their noisy coordinates add up to, at no share of the price.
+
+    A unit's coordinates in a group add up to ``most``, their squares to at most ``squared``.
+    """
+
+    measure: str
+    coordinates: int
+    most: int
+    squared: int
+    groups: int
+    fewest: int
+
+    law: ClassVar[str | None] = None
+    """That of the coordinates."""
+
+    def places(self, relation: Relation) -> int:
+        """Return how many groups one step of a relation changes."""
+        return relation.sides * self.groups
+
+    def by(self, noises: Iterable[Noise], delta: Fraction) -> SumKeys:
+        """Return the choice by noise that is drawn in any case."""
+        (noise,) = (each.mechanism for each in noises if each.measure == self.measure)
+        return _summed(self, noise, delta)
+
+
 Part = NoisyTotals | LeafPart | PartitionSelection
+
+
+@functools.lru_cache(maxsize=256)
+def _summed(keys: SumSelection, noise: Laplace | Gaussian, delta: Fraction) -> SumKeys:
+    from discreet.mechanisms import SumKeys  # noqa: PLC0415  rare
+
+    return SumKeys.for_delta(
+        delta=delta,
+        noise=noise,
+        coordinates=keys.coordinates,
+        most=keys.most,
+        squared=keys.squared,
+        groups=keys.groups,
+        relation=Relation.ADD_REMOVE,
+        fewest=keys.fewest,
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -424,7 +470,8 @@ NoiseTerms = tuple[tuple[int, Fraction], ...]
 class UnpricedRelease:
     """The parts of a release, the weight of each, and epsilons that are fixed.
 
-    ``columns`` says for each aggregate which noises it adds up, and by which factors.
+    ``columns`` says for each aggregate which noises it adds up, and by which factors; ``sums``
+    chooses keys by one of the parts.
 
     >>> from discreet.plan.pricing.group_sensitivity import GroupSensitivity
     >>> from discreet.units import person
@@ -440,11 +487,13 @@ class UnpricedRelease:
     fixed: tuple[Fraction | None, ...]
     unit: PrivacyUnit
     columns: tuple[NoiseTerms, ...] = ()
+    sums: SumSelection | None = None
 
     @property
-    def keys(self) -> PartitionSelection | None:
+    def keys(self) -> PartitionSelection | SumSelection | None:
         """The choice of keys, if there is one."""
-        return next((part for part in self.parts if isinstance(part, PartitionSelection)), None)
+        bought = (part for part in self.parts if isinstance(part, PartitionSelection))
+        return next(bought, self.sums)
 
     def by_epsilon(self, total: Fraction, delta: Fraction) -> Releases:
         """Divide an epsilon; delta goes to the keys."""
@@ -465,12 +514,13 @@ class UnpricedRelease:
     def with_epsilons(self, epsilons: Iterable[Fraction], delta: Fraction) -> Releases:
         """Give each part its epsilon."""
         relation = self.unit.relation
-        return self._releases(
+        priced = (
             part.within_epsilon(share, relation, delta)
             if isinstance(part, PartitionSelection)
             else part.within_epsilon(share, relation)
             for part, share in zip(self.parts, epsilons, strict=True)
         )
+        return self._releases(priced, delta)
 
     def with_rhos(self, rhos: Iterable[Fraction], delta: Fraction, law: str) -> Releases:
         """Give each part its rho."""
@@ -484,16 +534,20 @@ class UnpricedRelease:
                     priced.append(part.within_rho(share, relation, law))
                 case LeafPart():
                     priced.append(part.within_rho(share, relation))
-        return self._releases(priced)
+        return self._releases(priced, delta)
 
-    def _releases(self, priced: Iterable[Release | tuple[LeafChoice, ...]]) -> Releases:
+    def _releases(
+        self, priced: Iterable[Release | tuple[LeafChoice, ...]], delta: Fraction
+    ) -> Releases:
         several = [one if isinstance(one, tuple) else (one,) for one in priced]
         released, keys = [one for some in several for one in some], self.keys
+        noises = tuple(one for one in released if isinstance(one, Noise))
+        selection: Selection | None = next(
+            (one for one in released if not isinstance(one, Noise | LeafChoice)), None
+        )
         return Releases(
-            selection=next(
-                (one for one in released if not isinstance(one, Noise | LeafChoice)), None
-            ),
-            chosen_by=UNITS if keys is None else keys.measure,
-            noises=tuple(one for one in released if isinstance(one, Noise)),
+            selection=selection if self.sums is None else self.sums.by(noises, delta),
+            chosen_by=keys.measure if isinstance(keys, PartitionSelection) else UNITS,
+            noises=noises,
             choices=tuple(one for one in released if isinstance(one, LeafChoice)),
         )

@@ -19,16 +19,19 @@ for the choice.  A count can do that if every unit of a group adds at least one 
     the number of units
     the rows of all units, at most ``most`` of each
 
+What an answer needs may also be measured as points of simplexes, whose noisy coordinates choose by
+what they add up to (:mod:`discreet.plan.workload.simplex`): any counts and sums can do that.
+
 Theorem (key ``rows-are-units``).  A count of all rows of which a unit has at most one in a group
 that counts, and at least one, is the number of units.
 Proof.  A unit of the group has a row in it, so that its own count, clamped to one, is one.
 
 Rows choose only if nothing else is said: a least number of units in a group, or a way to choose,
-is about units.  And they choose only if no number of units is asked for, by which smaller groups
-are shown, and if at most two rows of a unit count.  A choice apart takes about half of a price and
-shows groups of twice as many units as one that has all of it; rows, so many of each unit, show
-groups of as many times the rows, and units often have one row each.  An epsilon that is for the
-choice alone is for a choice by itself.
+is about units.  And if no coordinates do, they choose only if no number of units is asked for, by
+which smaller groups are shown, and if at most two rows of a unit count.  A choice apart takes about
+half of a price and shows groups of twice as many units as one that has all of it; rows, so many of
+each unit, show groups of as many times the rows, and units often have one row each.  An epsilon
+that is for the choice alone is for a choice by itself.
 """
 
 from __future__ import annotations

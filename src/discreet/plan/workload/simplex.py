@@ -13,10 +13,18 @@ of them is the mean of what each says.
 
 Definition.  Joined are sums around the middle of their bounds, of SUM, AVG, VARIANCE and STDDEV
 that are bounded row by row, if the counts of their rows are measured in any case; or else counts
-alone.  Not joined are those by which groups are chosen, and nothing in a question that names an
-epsilon for an aggregate, or errors in place of a price, or has bounds to be found.
+alone.  Nothing is joined in a question that names an epsilon for an aggregate or for its choice of
+groups, or errors in place of a price, or has bounds to be found.
+
+Definition.  Groups that are private may be chosen by what the noisy coordinates add up to
+(key ``sum-keys``), unless the question says how.  Then the first count of every chain is the number
+of units, for as many rows as each of them may have; sums without a count are chains, too; and
+nothing is paid for the choice but its delta.  Otherwise totals by which groups are chosen are not
+joined.
+
 Joined they are only if the errors of all columns, multiplied, are smaller for it, by the law
-that is asked for, or by the better one for either.
+that is asked for, or by the better one for either.  Where groups are private, the root of the
+number of units from which they are shown is one more factor.
 """
 
 from __future__ import annotations
@@ -29,7 +37,7 @@ from fractions import Fraction
 from typing import Final, final
 
 from discreet.plan.binding.value_facts import counting_conditions, one_where_all
-from discreet.plan.pricing.calibration import gaussian_rho
+from discreet.plan.pricing.calibration import KEYS_PART, gaussian_rho
 from discreet.plan.pricing.group_sensitivity import UNITS
 from discreet.plan.pricing.linear_strategy import (
     CellSensitivity,
@@ -44,9 +52,10 @@ from discreet.plan.pricing.noise_steps import (
     MOST_EPSILON,
     chooser_of,
     column_errors,
+    units_shown,
     unpriced_release,
 )
-from discreet.plan.pricing.release_parts import GAUSSIAN
+from discreet.plan.pricing.release_parts import GAUSSIAN, SumSelection
 from discreet.plan.setting import MeasuredAggregates, Setting
 from discreet.plan.workload.strategies import Candidate
 from discreet.query.expressions import Expression
@@ -55,6 +64,8 @@ from discreet.requests.engine_request import Measure, Total
 _PARTS: Final = "parts"
 _FINE: Final = 4
 _BETTER: Final = 0.98
+_LIKELY: Final = Fraction(1, 10**10)
+"""A delta of the choice of groups, if what a budget lends is not known yet."""
 _ADDED: Final = frozenset({"SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"})
 
 
@@ -97,7 +108,7 @@ class SimplexWorkload:
                 answers[chain.total] = [(place, each) for place, each in ends if each]
                 inner = 2
             for more, name in enumerate(reversed(chain.counts)):
-                part = one / shared[name]
+                part = one / shared[name] / (self.rows if name == UNITS else 1)
                 held = [(first + corner, part) for corner in range(inner + more)]
                 answers.setdefault(name, []).extend(held)
         plain = all(multiple == 1 for multiple in multiples)
@@ -119,6 +130,19 @@ class SimplexWorkload:
     def names(self) -> tuple[str, ...]:
         """The names of all counts and sums."""
         return self.strategy.names
+
+    def selection(self, groups: int, fewest: int) -> SumSelection:
+        """Return the choice of groups by what the coordinates add up to."""
+        strategy = self.strategy
+        each = zip(self.chains, _multiples([chain.width for chain in self.chains]), strict=True)
+        return SumSelection(
+            measure=self.measure,
+            coordinates=strategy.size,
+            most=self.rows * sum(chain.width * multiple for chain, multiple in each),
+            squared=self.rows**2 * strategy.lengths[1],
+            groups=groups,
+            fewest=fewest,
+        )
 
     def candidates(self, groups: int, available: int | None) -> tuple[Candidate, ...]:
         """Return what a unit in so many groups moves."""
@@ -148,17 +172,26 @@ def simplex_sums(
         return otherwise
     if setting.clause.group_selection_epsilon is not None:
         return otherwise
-    best = otherwise
-    for chains in _chains(setting, measured):
-        if chains:
-            workload = SimplexWorkload(measure=_PARTS, chains=chains, rows=limits.rows)
-            joined = _joined(measured, workload)
-            best = joined if _better(setting, joined, best) else best
+    best, groups = otherwise, setting.groups
+    choosing = groups.chosen and groups.strategy is None
+    for chooses in (False, True) if choosing else (False,):
+        for chains in _chains(setting, measured, chooses=chooses):
+            if chains:
+                workload = SimplexWorkload(measure=_PARTS, chains=chains, rows=limits.rows)
+                joined = _joined(measured, workload)
+                if chooses:
+                    joined = replace(joined, sums=workload.selection(limits.groups, groups.fewest))
+                best = joined if _better(setting, joined, best) else best
     return best
 
 
-def _chains(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[Chain, ...]]:
-    """Yield a chain of counts alone, if it has several, and one for each sum of counted rows."""
+def _chains(
+    setting: Setting, measured: MeasuredAggregates, *, chooses: bool
+) -> Iterator[tuple[Chain, ...]]:
+    """Yield a chain of counts alone, if it has several, and one for each sum of counted rows.
+
+    If they choose, all of them begin with the number of units.
+    """
     rows = setting.limits.rows or 1
     totals: dict[str, Measure | None] = {
         each.name: each
@@ -167,16 +200,21 @@ def _chains(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[Ch
     }
     if measured.counts_units and rows == 1 and not setting.limits.all_rows:
         totals[UNITS] = None
-    chooser = chooser_of(setting, measured)
+    chooser = None if chooses else chooser_of(setting, measured)
     if chooser is not None:
         totals.pop(chooser[0], None)
     found_parts = {name: conditions_of(each) for name, each in totals.items()}
     parts = {name: each for name, each in found_parts.items() if each is not None}
     counts = {name: totals[name] for name in parts}
-    if len(counts) > 1:
-        most = max(parts, key=lambda each: len(parts[each]))
-        nested = _outer(counts, parts, most, rows)
-        yield (Chain(counts=nested),) if len(nested) > 1 else ()
+
+    def outer(name: str) -> tuple[str, ...]:
+        nested = _outer(counts, parts, name, rows)
+        every = rows == 1 and not parts[nested[0]]
+        return nested if not chooses or every else (UNITS, *nested)
+
+    if len(counts) > 1 or (counts and chooses):
+        nested = outer(max(parts, key=lambda each: len(parts[each])))
+        yield (Chain(counts=nested),) if len(nested) > 1 or chooses else ()
     found: dict[str, Chain] = {}
     bound = [inner for _, inner in setting.bound.aggregates]
     for aggregate, estimator in zip(bound, measured.estimators, strict=True):
@@ -191,9 +229,10 @@ def _chains(setting: Setting, measured: MeasuredAggregates) -> Iterator[tuple[Ch
         counted = one_where_all(counting_conditions(aggregate, setting.bound.rows.facts))
         wanted = conditions_of(Total(name="", row=counted, low=0, high=1))
         known = [name for name, conditions in parts.items() if conditions == wanted]
-        if known and measure.low % rows == measure.high % rows == 0 and measure.low < 0:
+        around = measure.low < 0 if known else chooses and measure.low <= 0 <= measure.high
+        if measure.low % rows == measure.high % rows == 0 and around and measure.low < measure.high:
             found[total] = Chain(
-                counts=_outer(counts, parts, known[0], rows),
+                counts=outer(known[0]) if known else (UNITS,),
                 total=total,
                 low=measure.low // rows,
                 high=measure.high // rows,
@@ -235,8 +274,13 @@ def _joined(measured: MeasuredAggregates, workload: SimplexWorkload) -> Measured
         for each in measured.uses
     )
     sums = [measured.about[chain.total] for chain in workload.chains if chain.total is not None]
-    nested = f"{len(workload.chains[0].counts)} counts, each a part of the next"
+    first = workload.chains[0].counts
+    nested = f"{len(first)} counts, each a part of the next"
+    if len(first) == 2 and first[0] == UNITS and workload.rows > 1:
+        nested = f"{measured.about[first[1]]}, and how many more each unit may have"
     theirs = "the count of its rows" if len(sums) == 1 else "the counts of their rows"
+    if first == (UNITS,):
+        theirs = "the number of units"
     about = f"{', '.join(sums)} and {theirs}" if sums else nested
     return replace(
         measured,
@@ -255,13 +299,18 @@ def _better(setting: Setting, joined: MeasuredAggregates, otherwise: MeasuredAgg
     """Whether the product of the errors of all columns is smaller, by the better law for each."""
     ask, law = setting.ask, setting.clause.noise
     sketches = [unpriced_release(setting, each) for each in (joined, otherwise)]
-    epsilon, rho = ask.epsilon or Fraction(1), ask.rho or Fraction(1)
+    epsilon, rho, delta = ask.epsilon or Fraction(1), ask.rho or Fraction(1), ask.delta or _LIKELY
     laws: tuple[int, ...] = (1,) if (law or (ask.rho and GAUSSIAN)) == GAUSSIAN else (0,)
     if ask.epsilon is not None and ask.epsilon <= MOST_EPSILON and ask.delta and law is None:
-        laws, rho = (0, 1), gaussian_rho(ask.epsilon, ask.delta)
+        apart = delta * KEYS_PART if setting.groups.chosen else 0
+        laws, rho = (0, 1), gaussian_rho(ask.epsilon, ask.delta - apart)
     errors = [column_errors(sketch, epsilon, rho, float(1 - ask.confidence)) for sketch in sketches]
+    begins = [units_shown(sketch, epsilon, rho, delta) for sketch in sketches]
     product = [
-        min(sum(math.log(each[at]) for each in columns if each[at]) for at in laws)
-        for columns in errors
+        min(
+            sum(math.log(each[at]) for each in columns if each[at]) + math.log(start[at]) / 2
+            for at in laws
+        )
+        for columns, start in zip(errors, begins, strict=True)
     ]
     return product[0] < product[1] + len(errors[0]) * math.log(_BETTER)
