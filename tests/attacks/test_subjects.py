@@ -197,8 +197,7 @@ QUESTIONS = [
     ("SELECT AVG(cost) AS a FROM visits", {"epsilon": 1}),
     ("SELECT MEDIAN(cost) AS m FROM visits", {"epsilon": 1}),
     (
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(group_selection_strategy = OPTIMAL) "
-        "ward, COUNT(*) AS n FROM visits GROUP BY ward",
+        "SELECT ward, COUNT(DISTINCT patient) AS n FROM visits GROUP BY ward",
         {"epsilon": 1, "delta": "0.01"},
     ),
 ]

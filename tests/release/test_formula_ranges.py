@@ -170,6 +170,8 @@ def test_functions_of_released_numbers_stay_in_their_ranges(function, first, sec
     ("expression", "low", "high", "null"),
     [
         (Call("POWER", (Column("a0"), Literal(2))), 34**2, 46**2, False),
+        (Call("POWER", (Call("-", (Column("a0"), Literal(40))), Literal(2))), 0, 36, False),
+        (Call("POWER", (Call("-", (Column("a0"), Literal(40))), Literal(3))), -216, 216, False),
         (Call("POWER", (Column("a1"), Literal(-1))), 0.5, 1, False),
         (Call("LN", (Column("a0"),)), np.log(34), np.log(46), False),
         (Call("LN", (Call("-", (Column("a0"), Literal(40))),)), -np.inf, np.log(6), True),

@@ -20,10 +20,11 @@ often than the confidence allows, is at the bounds of the values.
 Ends of one quantile of its own follow from a *span* (key ``quantile-span``), w leaves on both sides
 of the value, which was chosen to hold about T ranks on each side.  If rows are spread evenly there,
 the value misses its rank by more than s ln(1 / m) with a chance of about m, for its scale s, and
-the next row is a rank away.  So the interval at confidence 1 - m goes w (s ln(1 / m) + 1) / T
-leaves to both sides, rounded up, and from bound to bound if no smaller span than all leaves was
-large enough.  How well it holds depends on the rows: it holds too often where most are equal to the
-value, and less often next to a crowd outside of it that is smaller than T ranks.
+the next row is a rank away.  Rows are seldom even, so the interval at confidence 1 - m goes twice
+as far, 2 w (s ln(1 / m) + 1) / T leaves to both sides, rounded up, at most w, and from bound to
+bound if no smaller span than all leaves was large enough.  How well it holds depends on the rows:
+it holds too often if they are even, or equal to the value, and less often next to a crowd outside
+of it that is smaller than T ranks.
 
 Ends of many quantiles are read from a tree, and those of extreme values were chosen themselves.
 Theorem (key ``quantile-ends``; the accuracy of the exponential mechanism, McSherry and Talwar
@@ -70,6 +71,7 @@ from discreet.requests.raw_totals import Integers
 _EDGE_ROUNDING: Final = Fraction(1, 1 << 48)
 _HALF: Final = Fraction(1, 2)
 _EVERYTHING: Final = 1 << 52
+_UNEVEN: Final = 2.0  # as measured on medians of eleven tables at epsilon .1
 _LEVELS: Final = {"MIN": Fraction(0), "MAX": Fraction(1)}
 
 
@@ -337,14 +339,14 @@ def quantile_interval(quantile: QuantileEstimator, noisy: Noisy, confidence: Fra
 
 
 def _part(quantile: QuantileEstimator, noisy: Noisy, span: QuantileSpan, missed: Fraction) -> float:
-    """Return which part of a span a value misses by, but for some chance, if rows are even."""
+    """Return which part of a span an interval takes: twice what a value misses by in even rows."""
     scale = next(
         each.choice.mechanism.scale
         for each in noisy.chosen
         if isinstance(each.choice, QuantileChoice)
         and each.choice.use == (quantile.measure, quantile.level)
     )
-    return min(1.0, (float_up(scale) * -math.log(missed) + 1.0) / span.offset)
+    return min(1.0, _UNEVEN * (float_up(scale) * -math.log(missed) + 1.0) / span.offset)
 
 
 def _enough(chosen: Chosen, level: Fraction, missed: Fraction) -> bool:

@@ -101,13 +101,29 @@ def _exponential(part: Range) -> Range:
 
 
 def _power(base: Range, exponent: Range) -> Range:
-    """Bound a power of a base above zero by its corners."""
+    """Bound a power: of bases from zero on at the corners, of others for one exponent alone.
+
+    For a base above zero, a power rises or falls with each argument alone.  For a whole exponent it
+    does so with the base on each side of zero, and has its end, or a pole, between them; for
+    another one the power of a base below zero is NULL.
+    """
+    single = exponent.low == exponent.high
+    whole = single & (exponent.low == np.rint(exponent.low))
+    below, across = base.low < 0.0, (base.low <= 0.0) & (base.high >= 0.0)
+    start = np.where(whole, base.low, np.maximum(base.low, 0.0))
     with np.errstate(all="ignore"):
-        corners = [np.power(end, to) for end in base.ends for to in exponent.ends]
+        corners = [np.power(end, to) for end in (start, base.high) for to in exponent.ends]
     low, high = _spread(np.minimum.reduce(corners), np.maximum.reduce(corners))
-    inside = (base.low > 0.0) & np.isfinite(low) & np.isfinite(high)
-    low, high = np.where(inside, low, -np.inf), np.where(inside, high, np.inf)
-    return Range(low, high, base.null | exponent.null | ~inside)
+    even = np.fmod(exponent.low, 2.0) == 0.0
+    pole = across & (exponent.low < 0.0)
+    low = np.where(whole & across & even & ~pole, np.minimum(low, 0.0), low)
+    low, high = np.where(pole & below & ~even, -np.inf, low), np.where(pole, np.inf, high)
+    anything = ~single & below
+    low, high = np.where(anything, -np.inf, low), np.where(anything, np.inf, high)
+    never = single & ~whole & (base.high < 0.0)
+    low, high = np.where(never, np.inf, low), np.where(never, -np.inf, high)
+    missing = pole | (below & ~whole) | np.isinf(low) | np.isinf(high)
+    return Range(low, high, base.null | exponent.null | missing)
 
 
 def _extreme(compute: np.ufunc) -> Callable[..., Range]:
