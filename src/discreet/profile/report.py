@@ -310,7 +310,7 @@ def _column(column: ProfiledColumn, entry: dict[str, Any], rows: int, error: int
 def _facts(column: ColumnProfile) -> list[str]:
     facts = []
     if column.distinct is not None:
-        facts.append(f"{column.distinct:,} different")
+        facts.append(f"{column.distinct:,} different" if column.distinct else "few different")
     if column.null_share >= _LEAST_SHARE:
         facts.append(f"{100 * column.null_share:.2g} % NULL")
     return facts

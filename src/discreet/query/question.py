@@ -218,16 +218,16 @@ def with_other(question: Question) -> Question:
     """
     what = None
     if not question.keys or question.sets:
-        what = "the other groups are asked of a question without GROUP BY, or with grouping sets."
+        what = "other=True needs GROUP BY, without grouping sets."
     elif question.having is not None or question.limited or question.released:
-        what = "the other groups are asked of a question with HAVING, LIMIT or WITH."
+        what = "other=True allows no HAVING, no LIMIT (APPROX_TOP_COUNT has one) and no WITH."
     elif any(folded(name) == OTHER for name, _ in question.outputs):
         what = f"an output is called {OTHER}, which is the mark of the other groups."
     if what is not None:
         raise UnsupportedSQL(
             what=pointed(what, question.span),
             why="the remainder is that of all groups that are not selected, in a row of its own.",
-            do="leave these out, and select rows of the answer instead, which is free.",
+            do="ask for all groups, and sort, filter or cut the rows of the answer, which is free.",
         )
     mark = Call("=", (Grouping(Grouped(0)), Literal(1)))
     return replace(question, outputs=(*question.outputs, (OTHER, mark)), other=True)

@@ -40,7 +40,7 @@ def check_other(setting: Setting, measured: MeasuredAggregates, layout: AnswerLa
         raise UnsupportedSQL(
             what=pointed("all groups of this question are shown.", setting.bound.question.span),
             why="they are public, so that there are no others.",
-            do="leave out other=True.",
+            do="leave out other=True; groups are selected if the policy lists no categories.",
         )
     check_additive(setting, measured, layout, "the other groups together")
 

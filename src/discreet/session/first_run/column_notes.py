@@ -173,4 +173,6 @@ def _groups(facts: ColumnFacts) -> bool:
 
 
 def _is_amount(facts: ColumnFacts, key: tuple[str, ...]) -> bool:
-    return facts.bounded and facts.name not in key and not facts.constant and not _groups(facts)
+    if facts.name in {*key, "unnamed"}:  # numbers of rows, in files of R and pandas
+        return False
+    return facts.bounded and not facts.constant and not _groups(facts)
