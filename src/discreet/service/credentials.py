@@ -160,8 +160,8 @@ class Tokens:
             raise OutOfRange(
                 what="the scope is empty, or holds more than the caller may do.",
                 why="a token narrows what its person may do, and never widens it.",
-                do=f"take some of: {', '.join(sorted(p.value for p in caller.allowed))}; an analyst "
-                "may plan and ask.",
+                do=f"take some of: {', '.join(sorted(p.value for p in caller.allowed))}; "
+                "plan and ask are for analysts.",
             )
         if not 1 <= days <= _LONGEST_DAYS or len(note) > 200 or not note.isprintable():
             raise OutOfRange(
