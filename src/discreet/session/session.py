@@ -459,7 +459,9 @@ class Session(Labeled):
 
         A unit counts from the day of its first row.  ``open()`` pays for all days, and
         ``release(through)`` measures the days that are complete; after a crash, or in another
-        process, the same call goes on where the ledger ends.
+        process, the same call goes on where the ledger ends.  The price rests on rows that are
+        added alone: a unit whose first row is deleted, or gets a later date, between two releases
+        may count in more numbers than are paid for.
 
         Args:
             table: the name of a table.
