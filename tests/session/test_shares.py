@@ -54,7 +54,7 @@ def test_small_shares_take_gaussian_noise_and_large_ones_do_not(tmp_path):
 def test_a_plan_in_epsilon_says_how_much_less_the_same_share_errs(tmp_path):
     with opened(tmp_path, Budget(epsilon=1, delta="1e-6")) as clinic:
         asked = clinic.plan(COUNT, epsilon="0.01")
-        assert 'share="1/100" of the budget errs' in str(asked)
+        assert '1/100 of the budget (share="1/100", --share 1/100) errs' in str(asked)
         times = float(asked.budget_preview.better.split(" errs ")[1].split()[0])
         other = clinic.plan(COUNT, share="1/100")
         real = float(asked.predicted[0].half_width / other.predicted[0].half_width)

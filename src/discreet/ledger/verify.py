@@ -263,7 +263,7 @@ class AccountBalance:
             if spent or limit or name != "delta":
                 shown = f"{name} {format_up(spent)} of {format_down(limit)}"
                 (beyond if spent > limit else within).append(shown)
-        closed = f"; closed, since it went beyond: {', '.join(beyond)}" if beyond else ""
+        closed = f"; routes of the budget that no longer fit: {', '.join(beyond)}" if beyond else ""
         shown = ", ".join(within) + closed
         return f"{self.account}: {shown or 'no budget of its own'}"
 

@@ -148,4 +148,5 @@ def better_share(plan: Plan, planned: Planned, budget: Budget) -> str:
     times = ratio_of_errors(plan, other)
     if times < _WORTH:
         return ""
-    return f'share="{share.limit_denominator(10**6)}" of the budget errs {times:.1f} times less'
+    part = share.limit_denominator(10**6)
+    return f'{part} of the budget (share="{part}", --share {part}) errs {times:.1f} times less'
