@@ -32,7 +32,7 @@ QUESTIONS = {
     ),
     "unions": (
         "SELECT place, COUNT(*) AS n FROM (SELECT ward AS place FROM visits UNION ALL "
-        "SELECT drug AS place FROM drugs) AS t GROUP BY place"
+        "SELECT drug AS place FROM drugs) AS t WHERE place IN ('A', 'B', 'C', 'D') GROUP BY place"
     ),
     "windows": (
         "SELECT COUNT(*) AS n, SUM(stay) AS s FROM (SELECT stay, ROW_NUMBER() OVER (PARTITION BY "

@@ -13,8 +13,8 @@ from fractions import Fraction
 import pytest
 
 from discreet import planner as steps
-from discreet.engines import statements
 from discreet.engines.engine import HashOrder
+from discreet.engines.expressions import Expressions
 from discreet.errors import OutOfRange
 from discreet.plan.binding import binder, joins, value_facts
 from discreet.plan.policy.policy import read_policy
@@ -375,7 +375,7 @@ def narrow(node, columns):
 
 
 def test_a_wrong_range_in_the_engine_costs_accuracy_alone(monkeypatch):
-    monkeypatch.setattr(statements, "range_of", narrow)
+    monkeypatch.setattr(Expressions, "bounds", narrow)
     for text in (TOTALS, SUM, FORMULA, MEANS):
         check_people(KeptDuckDBPlace(), clinic.planned(text))
 
@@ -587,5 +587,5 @@ def test_a_twin_that_joins_all_rows_is_caught(text, monkeypatch):
 
 
 def test_a_wrong_range_of_a_row_costs_accuracy_alone(monkeypatch):
-    monkeypatch.setattr(statements, "range_of", narrow)
+    monkeypatch.setattr(Expressions, "bounds", narrow)
     check_rows("SELECT COUNT(*) AS n, SUM(age) AS s FROM visits", KeptDuckDBPlace(), monkeypatch)

@@ -144,7 +144,7 @@ def test_having_and_order_are_about_released_numbers(clinic):
         (
             TEXT.replace("FROM", ", SUM(COUNT(*)) OVER () AS m FROM"),
             UnsupportedSQL,
-            "a window stands beside grouping sets",
+            "a window looks at several levels",
         ),
         (
             TOTALS.replace("sex", "cost"),

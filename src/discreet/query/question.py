@@ -213,7 +213,8 @@ def with_other(question: Question) -> Question:
 
     >>> from discreet.query.relations import Table
     >>> keys, count = (("ward", Column("ward")),), (("n", Aggregate("COUNT")),)
-    >>> [name for name, _ in with_other(Question(Table("t"), keys=keys, outputs=count)).outputs]
+    >>> [name for name, _ in with_other(
+    ...     Question(relation=Table("t"), keys=keys, outputs=count)).outputs]
     ['n', 'is_other']
     """
     what = None

@@ -150,8 +150,8 @@ def least_noise(
     """Return the counter of a price: a binary tree for epsilon, a factorization for rho.
 
     >>> from discreet.units import row
-    >>> least_noise(8, row(), epsilon=Fraction(1), rho=None).noise
-    Laplace(scale=4)
+    >>> least_noise(8, row(), epsilon=Fraction(1), rho=None).noise.scale
+    Fraction(4, 1)
     """
     distance = 2 if unit.relation.replaces else 1
     if epsilon is not None:

@@ -227,7 +227,7 @@ def tail_reach(count: int, chance: float) -> float:
     """Return about what so many Laplace noises of scale 1 add up to with this chance.
 
     >>> round(tail_reach(1, 1e-9), 2), round(tail_reach(3, 1e-9), 2)
-    (20.03, 24.06)
+    (20.03, 24.55)
     """
     reach = -math.log(2 * min(chance, 0.4))
     for _ in range(_TURNS):  # exp(-x) times a polynomial: the logarithm of it moves slowly
