@@ -265,6 +265,14 @@ def test_secrets_are_stored_as_hashes(server):
 
 
 def test_what_matters_is_in_the_log_which_only_grows(server):
+    wrong = {"name": "ana", "password": "wrong password"}
+    assert server.client().post("/v1/login", json=wrong).status_code == 403
+    logged_in(server, "ana")
+    served.granted(server, "ned", Role.ANALYST)
+    caller = server.caller("ned")
+    token = server.counter.tokens.make(caller, scope=[Permission.SCHEMA], note="log")
+    revoked = server.client(token=token).delete(f"/v1/tokens/{token.split('_')[1]}")
+    assert revoked.status_code == 200
     lines = list(server.counter.log.lines())
     events = {line["event"] for line in lines}
     assert {"start", "log-in", "log-in refused", "token", "token revoked"} <= events
